@@ -10,6 +10,8 @@ from .records import record
 
 DEGRADED = 3
 """Exit status of an encoding that was done with losses (`degrade`)."""
+MOST_OF_NAME = 512
+"""Characters of a name, path or number that messages repeat."""
 
 
 class PybtfError(Exception):
@@ -41,6 +43,11 @@ def quoted(text: str) -> str:
     """`text` in quotes, for messages; see `printable`. `repr` would show bytes that are no UTF-8 as `\\udcff`."""
     mark = '"' if "'" in text and '"' not in text else "'"
     return f"{mark}{printable(text)}{mark}"
+
+
+def shortened(text: str) -> str:
+    """`text` for messages, without its middle if it is long: names come from the input, and have any length."""
+    return text if len(text) <= MOST_OF_NAME else f"{text[: MOST_OF_NAME // 2]}...{text[-MOST_OF_NAME // 2 :]}"
 
 
 def counted(n: int, noun: str) -> str:

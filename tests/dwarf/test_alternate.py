@@ -305,11 +305,30 @@ def test_missing(attribute: Any, linked: bool, tmp_path: Path) -> None:
         encode(path)
 
 
-@pytest.mark.parametrize("content", [b"", b"alt.debug", b"\0" + ID, b"alt.debug\0"])
+@pytest.mark.parametrize("content", [b"", b"alt.debug", b"\0" + ID, b"alt.debug\0", b"alt.debug\0" + bytes(4097)])
 def test_damaged_links(content: bytes, tmp_path: Path) -> None:
     path = put(tmp_path / "file", linking(Section(".gnu_debugaltlink", content)))
     with pytest.raises(InputError, match=r"file: \.gnu_debugaltlink: \d+ bytes; expected a file name and a build id"):
         encode(path)
+
+
+@pytest.mark.parametrize(
+    ("title", "front", "behind"),
+    [(".gnu_debugaltlink", b"", b"\0" + ID), (".debug_sup", b"\5\0\0", b"\0\x14" + ID)],
+    ids=["gnu", "sup"],
+)
+def test_long_links(title: str, front: bytes, behind: bytes, tmp_path: Path) -> None:
+    """What no file can be called is damage. The longest name that one can have is told in a few words."""
+    for size in (4097, 50_000):
+        path = put(tmp_path / "file", linking(Section(title, front + b"n" * size + behind)))
+        with pytest.raises(InputError, match=rf"file: {title}: a file name of more than 4096 bytes"):
+            encode(path)
+    extra = [Section(title, front + b"n" * 4096 + behind)]
+    path.write_bytes(kernel([unit([INT, die("typedef", far("type", 16))], version=5)], extra_sections=extra).data)
+    looked = rf"Looked for it \({title}: n{{256}}\.\.\.n{{256}}, {ID.hex()}\) as "
+    with pytest.raises(InputError, match=looked) as caught:
+        encode(path)
+    assert len(str(caught.value)) < 10_000
 
 
 @pytest.mark.parametrize("form", ["GNU_ref_alt", "ref_sup4"])

@@ -181,6 +181,25 @@ def test_damaged_link(content: bytes, tmp_path: Path) -> None:
         encode(path)
 
 
+def test_long_names_and_identities(tmp_path: Path) -> None:
+    """What no file can be called is not looked for, and what is looked for is told in a message that can be read."""
+    path = tmp_path / "file"
+    path.write_bytes(without_dwarf(link("n" * 4097, b"")))
+    with pytest.raises(InputError, match=r"file: \.gnu_debuglink: a file name of more than 4096 bytes"):
+        encode(path)
+    long = link("n" * 100_000, b"").data
+    path.write_bytes(without_dwarf(Section(".gnu_debuglink", long, compress=1)))
+    with pytest.raises(InputError, match="a file name of more than 4096 bytes") as refused:
+        encode(path)
+    assert len(str(refused.value)) < 500
+    path.write_bytes(without_dwarf(link("n" * 4096, b""), build_id(bytes(100_000))))
+    traces = r"build id 0{256}\.\.\.0{256}, debug link to n{256}\.\.\.n{256}"
+    with pytest.raises(NothingToEncode, match=traces) as missing:
+        encode(path)
+    assert len(str(missing.value)) < 20_000
+    assert ".build-id" not in str(missing.value)
+
+
 # -- type units ----------------------------------------------------------------------------------------
 
 

@@ -230,3 +230,20 @@ def test_attributes_without_bytes() -> None:
         read_root(head, unit, abbrev, {}, little=True, offsets_base=None, budget=budget)
     with pytest.raises(Damaged):
         read_root(head, unit, abbrev, {}, little=True, offsets_base=None, budget=budget)
+
+
+def test_long_names(tmp_path: Path) -> None:
+    """What no file can be called is not looked for. Of others, messages have the beginning and the end."""
+    abbrev = root(0x4A, (DWO_NAME, STRING)) + root(0x4A, (DWO_NAME, STRING), (COMP_DIR, STRING), code=2)
+    for size, found in ((4097, "a file with a name of 4097 bytes"), (4096, r"unit is in n{256}\.\.\.n{256}, with")):
+        name = b"n" * size
+        path = program(tmp_path, headed(SKELETON, b"\1" + name + b"\0") + headed(SKELETON, b"\1x.dwo\0"), abbrev)
+        with pytest.raises(InputError, match=found) as caught:
+            pybtf.encode(path)
+        assert len(str(caught.value)) < 4000
+        result = pybtf.encode(path, degrade=True)
+        (loss,) = result.report.losses
+        assert loss.what == f"unit with a skeleton, whose contents are in the file {'n' * 256}...{'n' * 256}"
+        assert ints(result) == 1
+    path = program(tmp_path, headed(SKELETON, b"\2x.dwo\0/" + b"n" * 5000 + b"\0"), abbrev)
+    assert ints(pybtf.encode(path)) == 1

@@ -28,7 +28,7 @@ from struct import unpack_from
 from pybtf.dwarf import separate
 from pybtf.elf.image import ElfImage
 from pybtf.elf.notes import build_id
-from pybtf.errors import InputError
+from pybtf.errors import InputError, shortened
 from pybtf.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -77,7 +77,8 @@ def find_alternate_file(image: ElfImage) -> tuple[ElfImage | None, str]:
     found, tried, refused = separate.first_fitting(places, lambda candidate: _difference(image, candidate, link))
     if found is not None:
         return found, ""
-    looked = f"Looked for it ({link.section}: {link.name}, {link.identity.hex()}) as {', '.join(tried)}."
+    named = f"{shortened(link.name)}, {shortened(link.identity.hex())}"
+    looked = f"Looked for it ({link.section}: {named}) as {', '.join(map(shortened, tried))}."
     return None, f"{looked} Not it: {'; '.join(refused)}." if refused else looked
 
 
@@ -85,8 +86,10 @@ def alternate_link(image: ElfImage) -> Link | None:
     """What the file says of its alternate file, None if nothing. Raises `InputError` if that is damaged."""
     section = image.section(".gnu_debugaltlink")
     if section is not None:
-        name, nul, identity = bytes(image.data(section)).partition(b"\0")
-        if not name or not nul or not identity:
+        name, nul, identity = image.head(section, 2 * separate.LONGEST + 2).partition(b"\0")
+        if len(name) > separate.LONGEST:
+            raise separate.long_name(image.place(section))
+        if not name or not nul or not identity or len(identity) > separate.LONGEST:
             raise InputError(image.place(section), f"{section.size} bytes", "a file name and a build id")
         return Link(section.name, os.fsdecode(name), identity)
     found = _supplement(image)
@@ -102,11 +105,14 @@ def _supplement(image: ElfImage) -> tuple[int, bytes, bytes] | None:
     section = image.debug_section(".debug_sup")
     if section is None:
         return None
-    data = bytes(image.data(section))
-    wrong = InputError(image.place(section), f"{len(data)} bytes", "version 5, a flag, a file name and an identity")
+    data = image.head(section, separate.LONGEST + 256)
+    found = f"{image.declared_size(section)} bytes"
+    wrong = InputError(image.place(section), found, "version 5, a flag, a file name and an identity")
     if len(data) < 4 or unpack_from(f"{image.order}H", data)[0] != 5:
         raise wrong
     name, nul, rest = data[3:].partition(b"\0")
+    if len(name) > separate.LONGEST:
+        raise separate.long_name(image.place(section))
     size = rest[0] if rest else 0
     if not nul or not 0 < size < 0x80 or len(rest) <= size or (data[2] == 0 and not name):
         raise wrong
@@ -144,7 +150,7 @@ def _difference(image: ElfImage, found: ElfImage, link: Link) -> str:
     except InputError as error:
         return f"is damaged ({error})"
     if theirs != link.identity:
-        return f"has {'the identity ' + theirs.hex() if theirs else 'no identity'}"
+        return f"has {'the identity ' + shortened(theirs.hex()) if theirs else 'no identity'}"
     if (found.is64, found.little) != (image.is64, image.little):
         return "is for another kind of machine"
     present = [found.debug_section(f".debug_{name}") is not None for name in ("info", "abbrev", "str")]

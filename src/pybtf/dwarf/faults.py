@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pybtf.dwarf.sections import DebugSections
-from pybtf.errors import DiscardedError, EncodeError, InputError, Place
+from pybtf.errors import DiscardedError, EncodeError, InputError, Place, shortened
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -139,7 +139,7 @@ def fault_error(path: str, fault: FaultInfo, sections: object = None) -> Excepti
         "v": value,
         "x": hex(value & 0xFFFFFFFFFFFFFFFF),
         "tag": tag_name(value) if "{tag}" in str((_DAMAGE.get(code), _INEXPRESSIBLE.get(code))) else "",
-        "name": fault["name"],
+        "name": shortened(fault["name"]),
         "alternate": alternate.path if alternate is not None else "",
         "no_alternate": no_alternate,
     }

@@ -24,16 +24,20 @@ from struct import unpack
 
 from pybtf.elf.image import ElfImage
 from pybtf.elf.notes import build_id
-from pybtf.errors import InputError, NothingToEncode
+from pybtf.errors import InputError, NothingToEncode, shortened
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
+    from pybtf.errors import Place
+
 DEBUG_ROOT = "/usr/lib/debug"
 
 _CHUNK: Final = 1 << 24
+LONGEST: Final = 4096
+"""Bytes of the name of a file: PATH_MAX. The same of an identity, although most have 20 bytes."""
 
 
 @contextmanager
@@ -89,8 +93,10 @@ def debug_link(image: ElfImage) -> tuple[str, int] | None:
     section = image.section(".gnu_debuglink")
     if section is None:
         return None
-    data = bytes(image.data(section))
+    data = image.head(section, LONGEST + 8)  # a name that is not longer, its NUL, up to three more, and the checksum
     name = data.partition(b"\0")[0]
+    if len(name) > LONGEST:
+        raise long_name(image.place(section))
     at = len(name) + 4 & ~3  # behind the NUL, rounded up
     if not name or len(name) == len(data) or len(data) < at + 4:
         raise InputError(image.place(section), f"{len(data)} bytes", "a file name and a checksum of 4 bytes")
@@ -98,9 +104,14 @@ def debug_link(image: ElfImage) -> tuple[str, int] | None:
     return os.fsdecode(name), checksum
 
 
+def long_name(place: Place) -> InputError:
+    """The error for what no file can be called."""
+    return InputError(place, f"a file name of more than {LONGEST} bytes", f"at most {LONGEST}")
+
+
 def _places(path: str, identity: bytes | None, link: tuple[str, int] | None, root: str) -> Iterator[str]:
     """Where the debug file may be, in the order of the search."""
-    if identity is not None and len(identity) > 2:
+    if identity is not None and 2 < len(identity) <= LONGEST:
         digits = identity.hex()
         yield f"{root}/.build-id/{digits[:2]}/{digits[2:]}.debug"
     folder, own = os.path.split(path)
@@ -128,7 +139,8 @@ def _difference(image: ElfImage, found: ElfImage, identity: bytes | None, link: 
         theirs = build_id(found)
         if theirs == identity:
             return ""
-        return f"has {'the build id ' + theirs.hex() if theirs else 'no build id'}, not {identity.hex()}"
+        has = f"the build id {shortened(theirs.hex())}" if theirs else "no build id"
+        return f"has {has}, not {shortened(identity.hex())}"
     if link is not None:
         checksum = _checksum(found)
         if checksum != link[1]:
@@ -160,9 +172,9 @@ def _nothing(
     if refused:
         found += f", and no other file has it: {'; '.join(refused)}"
     hint = "Build with -g, or name the file that was not stripped."
-    traces = [f"build id {identity.hex()}"] if identity else []
+    traces = [f"build id {shortened(identity.hex())}"] if identity else []
     if link is not None:
-        traces.append(f"debug link to {link[0]}")
+        traces.append(f"debug link to {shortened(link[0])}")
     if traces:
-        hint += f" Looked for its debug file ({', '.join(traces)}) as {', '.join(tried)}."
+        hint += f" Looked for its debug file ({', '.join(traces)}) as {', '.join(map(shortened, tried))}."
     return NothingToEncode(image.place(), found, "debug information", hint)

@@ -37,9 +37,10 @@ from pybtf.dwarf.roots import (
     heads,
     root,
 )
+from pybtf.dwarf.separate import LONGEST
 from pybtf.elf.constants import ET_REL
 from pybtf.elf.image import ElfImage, Section
-from pybtf.errors import InputError, Place
+from pybtf.errors import InputError, Place, shortened
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -352,13 +353,18 @@ class Split:
 
     def _find(self, head: UnitHead, top: Root, name: str, identity: int) -> _File:
         """The file with a skeleton's unit. Raises `InputError`, with all that was tried."""
+        place = Place(self.found.path, ".debug_info", head.start)
+        if len(name) > LONGEST:
+            found = f"a skeleton, whose unit is in a file with a name of {len(name)} bytes"
+            raise InputError(place, found, f"at most {LONGEST}")
+        folder = os.fsdecode(top.texts.get(COMP_DIR, b""))
         refused = list(self._passed)
         if self._package is not None:
             if identity in self._package.units:
                 return self._use(self._package)
             refused.append(f"{self._package.path} has no unit with this identity")
         tried = []
-        for path in self._places(name, os.fsdecode(top.texts.get(COMP_DIR, b""))):
+        for path in self._places(name, folder if len(folder) <= LONGEST else ""):
             if path in tried:
                 continue
             tried.append(path)
@@ -370,15 +376,15 @@ class Split:
                 refused.append(f"{path} has the identity {has}")
             elif file:
                 refused.append(file)
-        place = Place(self.found.path, ".debug_info", head.start)
-        hint = f"Looked for it as {', '.join(tried)}."
+        hint = f"Looked for it as {', '.join(map(shortened, tried))}."
         if refused:
             hint += f" Not it: {'; '.join(refused)}."
         if name.endswith(".pcm"):
             hint += " It is a module of clang, which pybtf does not read: build without -gmodules."
         raise InputError(
-            place, f"a skeleton, whose unit is in {name}, with the identity {identity:#018x}", "that file", hint
-        )
+            place, f"a skeleton, whose unit is in {shortened(name)}, with the identity {identity:#018x}", "that file",
+            hint,
+        )  # fmt: skip
 
     def _places(self, name: str, folder: str) -> Iterator[str]:
         beside = os.path.dirname(self.found.path)  # noqa: PTH120
