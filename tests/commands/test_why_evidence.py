@@ -13,7 +13,7 @@ from pybtf.explain import text
 from pybtf.explain.asking import Answer, inquire, kernel_options
 from pybtf.explain.inquiry import Inquiry
 from tests.builders.dwarfwriter import Die, Unit, die
-from tests.builders.elfwriter import Symbol, btf_ids
+from tests.builders.elfwriter import SHN_ABS, SHN_UNDEF, Symbol, btf_ids
 from tests.builders.kernelish import INT, kernel, relocatable, unit
 from tests.builders.reasons import LONG, RETURNS, origin, register
 from tests.builders.synthetic import COUNTER, TEXT, X86, named, parameter, subprogram
@@ -194,6 +194,27 @@ def test_an_address_behind_a_section_is_not_in_it(tmp_path: Path) -> None:
     assert found[1:3] == [".text+0x0", ".text+0xff"]
     assert found[0].startswith("0x")
     assert found[3].startswith("0x")
+
+
+def test_undefined_symbols_are_of_no_function(tmp_path: Path) -> None:
+    """What is linked with libraries has them, at 0 or in the table for calls. Absolute values are no such symbols."""
+    declared = subprogram("calls", None, RETURNS, ("declaration", "flag", 1))
+    undefined = [Symbol(f"{name}@V_2.2.5", section=SHN_UNDEF) for name in ("puts", "exit")]
+    undefined += [Symbol("calls", TEXT + 16, section=SHN_UNDEF), Symbol("fixed", 64, section=SHN_ABS)]
+    units = [unit([INT, declared, subprogram("f", 32, RETURNS)])]
+    symbols = [*at(f=32, alias=16), *undefined]
+    assert [each.name for each in why(tmp_path, units, symbols, "*")] == ["alias", "calls", "f", "fixed"]
+    alias, calls, puts, bare, version, fixed = why(
+        tmp_path, units, symbols, "alias", "calls", "puts@V_2.2.5", "puts", "puts@V_2", "fixed"
+    )
+    assert (alias.reason, fixed.reason) == ("no_description", "no_description")
+    assert evidence(alias)["same_code"] == []
+    assert calls.reason == "declaration"
+    assert evidence(calls)["symbols"] == []
+    assert {each.reason for each in (puts, bare, version)} == {"not_found"}
+    assert puts.verdict.endswith("the code is in another file")
+    assert bare.verdict.endswith("the code is in another file")
+    assert version.verdict.endswith("neither DWARF nor the symbol table has this name")
 
 
 # Text

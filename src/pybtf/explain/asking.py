@@ -91,7 +91,8 @@ def answer(inquiry: Inquiry, name: str, *, full: bool = True) -> Answer:
         reason = IN_BTF
     if reason is None:
         like = _like(inquiry, name) if full else []
-        return Answer(name, None, False, NOT_FOUND, verdict(name, None, NOT_FOUND, None), None, None, like)
+        unknown = {"elsewhere": inquiry.is_elsewhere(name)}
+        return Answer(name, None, False, NOT_FOUND, verdict(name, None, NOT_FOUND, unknown), None, None, like)
     text = verdict(name, kind, reason, found)
     return Answer(name, kind, reason == IN_BTF, reason or None, text, advice(kind, reason, found), found)
 

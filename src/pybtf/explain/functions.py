@@ -71,7 +71,7 @@ def only_described(inquiry: Inquiry, symbol: str) -> tuple[str, dict[str, Any]] 
 
 def _evidence(inquiry: Inquiry, name: str, reason: str, stem: str, traces: list[Trace]) -> dict[str, Any]:
     find_entries(inquiry, stem, traces)
-    symbols, _ = inquiry.fates.symbols(stem)
+    symbols = inquiry.symbols_of(stem)
     if reason in ("clone", "part"):
         symbols = [(name, inquiry.symbols[name])]
     found: dict[str, Any] = {

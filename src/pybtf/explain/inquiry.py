@@ -13,6 +13,7 @@ from functools import cache, cached_property
 
 from pybtf.btf import BTF, Kind
 from pybtf.core.codes import TRACE_NAMES
+from pybtf.core.elf.symbols import SymbolError
 from pybtf.core.fates import Fates
 from pybtf.core.run import Run
 from pybtf.core.search import Search
@@ -33,6 +34,7 @@ from .whereabouts import Whereabouts
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pybtf.core.elf.symbols import SymbolSource
     from pybtf.core.fates import Trace
     from pybtf.dwarf.slow import Dies
 
@@ -120,16 +122,53 @@ class Inquiry:
 
     @cached_property
     def table(self) -> dict[str, str]:
-        """The fate of each function of the symbol table, by its name in the source."""
-        return {name: fate for name, fate, _ in self.fates.functions()}
+        """The fate of each function of the symbol table, by its name in the source; without those that this file only
+        calls, unless there is more to say than that nothing describes them.
+        """
+        rows = {name: fate for name, fate, _ in self.fates.functions()}
+        stems = {symbol.partition(".")[0] for symbol, _ in self.undefined}
+        for name in stems & rows.keys():
+            if not self.symbols_of(name) and function_reason(rows[name], self.kinds.get(name, 0)) == "no_description":
+                del rows[name]
+        return rows
+
+    @cached_property
+    def _functions(self) -> tuple[SymbolSource | None, list[tuple[str, int, int]]]:
+        """The symbol table, and its function symbols: name, value and section."""
+        symtab = self.image.section(".symtab")
+        if symtab is None or symtab.type != SHT_SYMTAB:
+            return None, []
+        source = symbol_source(self.image, symtab)
+        return source, source.functions()
+
+    @cached_property
+    def undefined(self) -> set[tuple[str, int]]:
+        """Function symbols, by name and value, whose code is in another file: those of libraries, in what is linked
+        with them. The encoder takes them for functions, as pahole does; at 0, where none is, or in the table for calls.
+        """
+        source, rows = self._functions
+        outside = {(name, value) for name, value, section in rows if not section}
+        if source is None or not outside:
+            return set()
+        try:  # symbols with an absolute value are not in a section either
+            without = {(name.decode("utf-8", "surrogateescape"), value) for name, value, _ in source.in_section(0, b"")}
+        except SymbolError:
+            return set()
+        return outside & without - {(name, value) for name, value, section in rows if section}
 
     @cached_property
     def symbols(self) -> dict[str, int]:
-        """The whole names of all function symbols, with an address."""
-        symtab = self.image.section(".symtab")
-        if symtab is None or symtab.type != SHT_SYMTAB:
-            return {}
-        return {name: address for name, address in symbol_source(self.image, symtab).function_names() if name}
+        """The whole names of all function symbols that have code here, with an address."""
+        rows = self._functions[1]
+        return {name: value for name, value, _ in rows if name and (name, value) not in self.undefined}
+
+    def symbols_of(self, name: str) -> list[tuple[str, int]]:
+        """The symbols with this base name that have code here: name and value."""
+        return [row for row in self.fates.symbols(name)[0] if row not in self.undefined]
+
+    def is_elsewhere(self, name: str) -> bool:
+        """Whether there is an undefined symbol of this name; linkers add the version: `puts@GLIBC_2.2.5`."""
+        return any(name in (symbol, symbol.partition("@")[0]) for symbol, _ in self.undefined)
 
     @cached_property
     def parts(self) -> dict[str, list[str]]:
@@ -146,12 +185,11 @@ class Inquiry:
         """Where the encoder has put the code of the function symbols of a relocatable file, by name and value. There
         values are offsets in sections, and several of one name may have the same.
         """
-        symtab = self.image.section(".symtab")
-        if self.image.etype != ET_REL or symtab is None or symtab.type != SHT_SYMTAB:
+        if self.image.etype != ET_REL:
             return {}
         places = section_addresses(self.image)
         found: dict[tuple[str, int], list[int]] = {}
-        for name, value, section in symbol_source(self.image, symtab).functions():
+        for name, value, section in self._functions[1]:
             if 0 < section < len(places):
                 found.setdefault((name, value), []).append(places[section] + value)
         return found
@@ -167,7 +205,7 @@ class Inquiry:
         """The symbols with this base name: name, value, and address as above."""
         found: list[tuple[str, int, int]] = []
         seen: dict[tuple[str, int], int] = {}
-        for row in self.fates.symbols(name)[0]:
+        for row in self.symbols_of(name):
             found.append((*row, self.place_of(*row, seen.get(row, 0))))
             seen[row] = seen.get(row, 0) + 1
         return found
@@ -250,7 +288,7 @@ class Inquiry:
         if name.startswith(PADDING) and name.removeprefix(PADDING) in self.symbols:
             return "padding"
         stem = name.partition(".")[0]
-        return "clone" if any(name == symbol for symbol, _ in self.fates.symbols(stem)[0]) else "part"
+        return "clone" if any(name == symbol for symbol, _ in self.symbols_of(stem)) else "part"
 
     def _padding(self, name: str, reason: str | None) -> str | None:
         """The same reason, but for what is only padding in front of a function."""

@@ -31,6 +31,8 @@ TYPES = {
 }
 NOT_FOUND = "not_found"
 UNKNOWN = "neither DWARF nor the symbol table has this name"
+ELSEWHERE = "there is only an undefined symbol of this name, the code is in another file"
+"""Instead of that, of what a program takes from a library."""
 
 FUNCTION_TRACES = {
     **REASON_OF_DESCRIPTION,
@@ -66,7 +68,7 @@ ADVICE = {
         "Mark it noinline, so that there is code to attach to; or attach to one of the functions that it is inlined "
         "into."
     ),
-    ("function", "declaration"): "Ask the file that defines it: the kernel itself, or another module.",
+    ("function", "declaration"): "Ask the file that defines it: the kernel itself, another module, or a library.",
     ("function", COMPLETE): (
         "C only declares it, and this file is complete: it is written in assembler, made by the linker script, or "
         "defined nowhere, because nothing calls it."
@@ -118,7 +120,7 @@ ADVICE = {
     ("variable", "no_address"): (
         "Only variables with a fixed address can be in BTF: those that are used, not __thread, and static or global."
     ),
-    ("variable", "declaration"): "Ask the file that defines it: the kernel itself, or another module.",
+    ("variable", "declaration"): "Ask the file that defines it: the kernel itself, another module, or a library.",
     ("variable", COMPLETE): (
         "C only declares it, and this file is complete: it is made by the linker script or in assembler, or defined "
         "nowhere, because nothing uses it."

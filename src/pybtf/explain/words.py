@@ -7,6 +7,7 @@ from .reasons import (
     ADVICE,
     COMPLETE,
     COMPLETE_CODE,
+    ELSEWHERE,
     EVEN_THEN,
     FLOATING,
     FUNCTIONS,
@@ -30,7 +31,7 @@ def verdict(name: str, kind: str | None, reason: str, evidence: dict[str, Any] |
     """What is the case with a name; `evidence` makes it more precise."""
     found = evidence or {}
     if kind is None:
-        return f"{name} is not in BTF: {UNKNOWN}"
+        return f"{name} is not in BTF: {ELSEWHERE if found.get('elsewhere') else UNKNOWN}"
     if reason == IN_BTF:
         return f"{name} is in BTF{_as(kind, found)}"
     if reason == "renamed":
