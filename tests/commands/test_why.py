@@ -19,7 +19,7 @@ from pybtf.explain.inquiry import Inquiry
 from pybtf.explain.reasons import ADVICE, FUNCTIONS, IN_BTF, VARIABLE_TRACES, VARIABLES
 from pybtf.report import REASON_OF_FATE
 from tests.builders.dwarfwriter import Die, die
-from tests.builders.elfwriter import Section
+from tests.builders.elfwriter import Section, Symbol
 from tests.builders.kernelish import INT, kernel, point, unit
 from tests.builders.reasons import LONG, POINTER, everything, fine, kernel_unit
 from tests.builders.synthetic import COUNTER, TEXT, functions, named, subprogram
@@ -235,17 +235,20 @@ def test_copies_of_a_function_of_a_header(places: list[tuple[str, int, str] | No
     assert "static inline" not in told
 
 
+ELSEWHERE = "Ask the file that defines it"
+
+
 @pytest.mark.parametrize(
     ("write", "advised"),
     [
         ({}, {"called": "defined nowhere, because nothing calls", "coded": "A kprobe needs none.", "seen": "script"}),
-        ({"type": "ET_REL"}, dict.fromkeys(("called", "coded", "seen"), "Ask the file that defines it")),
-        ({"dynamic": True}, dict.fromkeys(("called", "coded", "seen"), "Ask the file that defines it")),
+        ({"type": "ET_REL"}, dict.fromkeys(("called", "seen"), ELSEWHERE) | {"coded": "A kprobe needs none."}),
+        ({"dynamic": True}, dict.fromkeys(("called", "seen"), ELSEWHERE) | {"coded": "A kprobe needs none."}),
     ],
     ids=["kernel", "module", "with_libraries"],
 )
 def test_who_defines_what_is_only_declared(tmp_path: Path, write: dict[str, Any], advised: dict[str, str]) -> None:
-    """Of a kernel there is no other file to be asked."""
+    """Of a kernel there is no other file to be asked, and of what has a symbol neither."""
     declared = ("declaration", "flag", 1)
     children = [
         INT, subprogram("called", None, declared), subprogram("coded", None, declared),
@@ -259,6 +262,31 @@ def test_who_defines_what_is_only_declared(tmp_path: Path, write: dict[str, Any]
     for found in pybtf.why(path, *advised, jobs=1):
         assert found.reason == "declaration"
         assert advised[found.name] in (found.advice or "")
+    rows: list[pybtf.Answer] = []
+    inquire(str(path), kernel_options(jobs=1), lambda inquiry: rows.extend(listed(inquiry, "declaration")))
+    assert {each.name: advised[each.name] in (each.advice or "") for each in rows} == {"called": True, "coded": True}
+
+
+@pytest.mark.parametrize("kind", ["ET_EXEC", "ET_REL"])
+def test_another_name_for_code_that_is_only_declared(tmp_path: Path, run_cli: RunCli, kind: str) -> None:
+    """As `init_module` of each module is."""
+    declared = ("declaration", "flag", 1)
+    children = [
+        INT, subprogram("mine", 16), subprogram("other", None, declared), subprogram("__pi_mine", None, declared),
+    ]  # fmt: skip
+    path = tmp_path / "x.ko"
+    start = TEXT if kind == "ET_EXEC" else 0
+    symbols = [COUNTER, *(Symbol(name, start + 16, 16) for name in ("mine", "other", "__pi_mine"))]
+    path.write_bytes(kernel([unit(children)], symbols=symbols, type=kind).data)
+    other, prefixed = pybtf.why(path, "other", "__pi_mine", jobs=1)
+    assert (other.reason, prefixed.reason) == ("declaration", "declaration")
+    assert other.verdict.endswith("DWARF only declares it; it is another name for the code of __pi_mine, mine")
+    assert "A kprobe needs none." in (other.advice or "")
+    shown = run_cli("why", "other", path).stdout
+    assert "\n  the same code as mine, which is in BTF\n  described: the unit unit.c\n" in shown
+    if kind == "ET_EXEC":  # in a relocatable file the address in this DWARF is that of another place
+        assert "DWARF describes its code as mine" in prefixed.verdict
+        assert "after it was compiled" in (prefixed.advice or "")
 
 
 def test_a_symbol_that_has_got_a_prefix(tmp_path: Path, run_cli: RunCli) -> None:

@@ -12,7 +12,7 @@ from pybtf.explain.functions import _SPECIFIC
 from pybtf.explain.reasons import (
     ADVICE,
     COMPLETE,
-    COMPLETE_CODE,
+    DECLARED_CODE,
     FLOATING,
     FUNCTION_TRACES,
     FUNCTIONS,
@@ -39,7 +39,7 @@ def test_every_reason_of_the_report_is_known() -> None:
     assert len(set(TRACE_NAMES.values())) == len(TRACE_NAMES) == len(COUNT_NAMES) + 3
     known = {("function", each) for each in FUNCTIONS} | {("variable", each) for each in VARIABLES}
     causes = {("function", RETURNED), ("function", FLOATING), ("function", HEADER), ("function", PREFIXED)}
-    causes |= {("function", MANGLED), ("function", COMPLETE), ("function", COMPLETE_CODE), ("variable", COMPLETE)}
+    causes |= {("function", MANGLED), ("function", COMPLETE), ("function", DECLARED_CODE), ("variable", COMPLETE)}
     assert set(ADVICE) <= known | causes | {("type", "not_encoded")}
 
 

@@ -94,7 +94,15 @@ def answer(inquiry: Inquiry, name: str, *, full: bool = True) -> Answer:
         unknown = {"elsewhere": inquiry.is_elsewhere(name)}
         return Answer(name, None, False, NOT_FOUND, verdict(name, None, NOT_FOUND, unknown), None, None, like)
     text = verdict(name, kind, reason, found)
-    return Answer(name, kind, reason == IN_BTF, reason or None, text, advice(kind, reason, found), found)
+    told = _advice(inquiry, name, kind, reason, found)
+    return Answer(name, kind, reason == IN_BTF, reason or None, text, told, found)
+
+
+def _advice(inquiry: Inquiry, name: str, kind: str | None, reason: str, found: dict[str, Any] | None) -> str | None:
+    """What can be done; who defines what is only declared is known without evidence."""
+    if found is None and reason == "declaration":
+        found = {"symbols": kind == "function" and inquiry.symbols_of(name), "complete": inquiry.complete}
+    return advice(kind, reason, found)
 
 
 def answers(inquiry: Inquiry, names: Sequence[str]) -> list[Answer]:
@@ -129,7 +137,10 @@ def listed(inquiry: Inquiry, reason: str, patterns: Sequence[str] = ()) -> list[
         ]  # fmt: skip
     in_btf = wanted == IN_BTF
     return [
-        Answer(name, kind, in_btf, wanted or None, verdict(name, kind, wanted, None), advice(kind, wanted))
+        Answer(
+            name, kind, in_btf, wanted or None, verdict(name, kind, wanted, None),
+            _advice(inquiry, name, kind, wanted, None),
+        )
         for name in names
     ]
 

@@ -222,7 +222,8 @@ def _renamed_from(inquiry: Inquiry, name: str, addresses: set[int]) -> dict[str,
 
 def _declared(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
     declared = [trace for trace in traces if trace["what"] == "declared"]
-    return {"places": places(inquiry, declared), "complete": inquiry.complete}
+    found = {"places": places(inquiry, declared), "complete": inquiry.complete}
+    return found | (_no_description(inquiry, name, traces) if inquiry.symbols_of(name) else {})
 
 
 def _excluded(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:

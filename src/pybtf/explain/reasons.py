@@ -59,7 +59,8 @@ MANGLED = "no_description: a symbol that a compiler has made of the name"
 """The same of that reason."""
 COMPLETE = "declaration: in a file that is complete"
 """The same of that reason: there is no other file to be asked."""
-COMPLETE_CODE = "declaration: in a file that is complete, with a symbol"
+DECLARED_CODE = "declaration: with a symbol"
+"""The same of that reason: this file has the code."""
 EVEN_THEN = "With them, the function would not be in BTF either, because its symbol is another name:"
 """In front of the advice about such symbols."""
 _TRUE = "The feature true_signature encodes the parameters that are really passed, where they can be told."
@@ -73,7 +74,7 @@ ADVICE = {
         "C only declares it, and this file is complete: it is written in assembler, made by the linker script, or "
         "defined nowhere, because nothing calls it."
     ),
-    ("function", COMPLETE_CODE): (
+    ("function", DECLARED_CODE): (
         "C only declares it; its code is written in assembler, an alias, or of a unit compiled without -g: there is "
         "no definition to take a prototype from. A kprobe needs none."
     ),

@@ -6,7 +6,7 @@ from ..errors import counted
 from .reasons import (
     ADVICE,
     COMPLETE,
-    COMPLETE_CODE,
+    DECLARED_CODE,
     ELSEWHERE,
     EVEN_THEN,
     FLOATING,
@@ -104,14 +104,15 @@ def _precisely(reason: str, found: dict[str, Any]) -> str:
         return f"it is the name of a clone of {found['clone_of']}; BTF has functions by the name in the source"
     if reason == "part" and "clone_of" in found:
         return f"it is a part of {found['clone_of']}, which the compiler has put elsewhere"
-    if reason == "no_description" and found.get("renamed_from"):
+    if reason in ("no_description", "declaration") and found.get("renamed_from"):
         origin = found["renamed_from"]
         if origin["prefix"] is None:
             return f"DWARF describes its code as {origin['name']}, of which the compiler has made this symbol"
         return f"DWARF describes its code as {origin['name']}; the symbol has got the prefix {origin['prefix']} later"
-    if reason == "no_description" and found.get("same_code"):
+    if reason in ("no_description", "declaration") and found.get("same_code"):
         others = ", ".join(row["name"] for row in found["same_code"][:4])
-        return f"no DWARF describes it; it is another name for the code of {others}"
+        known = "no DWARF describes it" if reason == "no_description" else "DWARF only declares it"
+        return f"{known}; it is another name for the code of {others}"
     if reason == "no_description" and found.get("mangled"):
         return "a compiler has made this symbol of a name in Rust or C++; BTF has functions by the names in DWARF"
     if reason == "unnamed_parameter" and "parameter" in found:
@@ -171,6 +172,11 @@ def advice(kind: str | None, reason: str, found: dict[str, Any] | None = None) -
             return f"{more}{ADVICE['function', MANGLED]}"
         if found.get("renamed_from"):
             return ADVICE["function", PREFIXED]
-    if reason == "declaration" and kind is not None and found and found.get("complete"):
-        return ADVICE[kind, COMPLETE_CODE if found.get("symbols") else COMPLETE]
+    if reason == "declaration" and kind is not None and found:
+        if found.get("renamed_from"):
+            return ADVICE["function", PREFIXED]
+        if found.get("symbols"):
+            return ADVICE["function", DECLARED_CODE]
+        if found.get("complete"):
+            return ADVICE[kind, COMPLETE]
     return ADVICE.get((kind or "", reason))
