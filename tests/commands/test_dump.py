@@ -342,6 +342,57 @@ def test_another_base(
         assert said.count("\n") == status
 
 
+TYPEDEF = 8 << 24
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["named", "beside"])
+@pytest.mark.parametrize(
+    ("types", "tells"),
+    [
+        ([100, TYPEDEF, 1], "Or {} is not the BTF it was split from; of a module, "),
+        ([5, TYPEDEF, 40], "Or {} is not the BTF it was split from; of a module, "),
+        ([100, TYPEDEF, 1, 2, TYPEDEF, 1], "split from another BTF than {}: a name begins at 0x2, "),
+    ],
+    ids=["name", "reference", "both"],
+)
+def test_a_base_that_is_too_small(
+    types: list[int], tells: str, named: bool, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """What leads nowhere tells of a base that is another one; of both kinds of evidence the better one is told."""
+    module, base = tmp_path / "m", tmp_path / "vmlinux"
+    module.write_bytes(raw_btf(types, b"t\0"))
+    base.write_bytes(raw_btf([1, 1 << 24, 4, 32], b"\0int\0"))
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "m.ko").write_bytes(elf([Section(".BTF", module.read_bytes())]).data)
+    option = ["--base", str(base)] if named else []
+    for command in (["show", "t"], ["dump", "--format", "raw"], ["size"], ["duplicates"], ["diff", str(module)]):
+        assert main([*command, *option, str(module)]) == 1
+        said = capfdbinary.readouterr().err.decode()
+        assert tells.format(base) in said
+        assert said.count("\n") == 1
+    if named:
+        assert main(["diff", *option, str(folder), str(folder)]) == 1
+        out, err = capfdbinary.readouterr()
+        assert tells.format(base) in (out + err).decode()
+    own = tmp_path / "own.ko"
+    own.write_bytes(elf([Section(".BTF", module.read_bytes()), Section(".BTF.base", base.read_bytes())]).data)
+    assert main(["dump", "--format", "raw", str(own)]) == 1
+    assert tells.format(f"{own}: .BTF.base") in capfdbinary.readouterr().err.decode()
+
+
+def test_damage_is_not_doubt_about_the_base(tmp_path: Path, refused: Callable[..., str]) -> None:
+    module, base = tmp_path / "m", tmp_path / "vmlinux"
+    module.write_bytes(raw_btf([5, TYPEDEF], b"t\0"))
+    base.write_bytes(raw_btf([1, 1 << 24, 4, 32], b"\0int\0"))
+    assert "split from" not in refused(module)
+    module.write_bytes(raw_btf([5, TYPEDEF, 1], b"t\0"))
+    base.write_bytes(raw_btf([9, 1 << 24, 4, 32], b"\0int\0"))
+    said = refused(module)
+    assert f"{base}: types+0x0: name offset 0x9" in said
+    assert "split from" not in said
+
+
 @pytest.mark.parametrize(
     ("sections", "message"),
     [

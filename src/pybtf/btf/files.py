@@ -110,6 +110,16 @@ def wrong_base(place: Place, name: int, base: str) -> WrongBaseError:
     return WrongBaseError(place, found, "the BTF it was split from", "Of a module, that is the BTF of its own kernel.")
 
 
+def doubt_base(error: InputError, name: str, base: str) -> InputError:
+    """The same error. Of a name or a reference of the split BTF `name` that leads nowhere, it says that `base` may be
+    another one.
+    """
+    if error.place.file != name or error.expected not in ("an offset into the string section", "the id of a type"):
+        return error
+    hint = f"Or {base} is not the BTF it was split from; of a module, that is the BTF of its own kernel."
+    return InputError(error.place, error.found, error.expected, hint)
+
+
 def read_release(path: str) -> str | None:
     """The release of the kernel that a file is from, None if it does not say, or is none that can be read.
 

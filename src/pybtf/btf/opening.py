@@ -12,10 +12,10 @@ import os
 
 from pybtf.core.btf.type_section import header_words
 from pybtf.core.btf.type_view import View
-from pybtf.errors import InputError, Place
+from pybtf.errors import InputError, Place, WrongBaseError
 
 from .elf_sections import ElfSections
-from .files import MAGIC, check_name, read_rest, wrong_base
+from .files import MAGIC, check_name, doubt_base, read_rest, wrong_base
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -67,16 +67,36 @@ def _place(path: str) -> str:
 def _view(source: _Source, below: _Source | None) -> View:
     if below is None:
         return View(source.data, str(source.place), pointer=source.pointer)
-    view = View(source.data, str(source.place), below.data, str(below.place), below.pointer or source.pointer)
-    return _fitting(view, source.place, below.place.file)
+    name = str(below.place) if below.place.section == ".BTF.base" else below.place.file
+    return _on(source, below.data, str(below.place), below.pointer or source.pointer, name)
 
 
-def _fitting(view: View, place: Place, base: str) -> View:
-    """The same. Raises `WrongBaseError` for BTF that was not split from its base."""
+def _on(source: _Source, below: bytes | View, below_place: str, pointer: int, base: str) -> View:
+    """BTF with what it is split from; messages call that `base`. Raises `WrongBaseError` for another base."""
+    name = str(source.place)
+    try:
+        view = View(source.data, name, below, below_place, pointer)
+    except InputError as error:
+        doubted = doubt_base(error, name, base)
+        if doubted is not error:
+            _refuse_base(source, below if isinstance(below, bytes) else below.data, base)
+        raise doubted from None
     stray = view.stray_name()
     if stray:
-        raise wrong_base(place, stray, base)
+        raise wrong_base(source.place, stray, base)
     return view
+
+
+def _refuse_base(source: _Source, below: bytes, base: str) -> None:
+    """Raise `WrongBaseError` if a name tells that the base is another one, whatever else is out of range."""
+    from .reader import BTF
+
+    try:
+        BTF.from_bytes(source.data, BTF.from_bytes(below, name=base), name=str(source.place))
+    except WrongBaseError:
+        raise
+    except InputError:
+        return
 
 
 class Bases:
@@ -98,8 +118,7 @@ class Bases:
         if named is None:
             return _view(source, own)
         below, pointer = self.get(named)
-        view = View(source.data, str(source.place), below, pointer=pointer or source.pointer)
-        return _fitting(view, source.place, named)
+        return _on(source, below, below.name, pointer or source.pointer, named)
 
 
 def open_btf(path: str, base: str | None = None, encode: Encode | None = None) -> BTF:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from pybtf.core.btf.read_types import TypeIndex, is_taught
 from pybtf.errors import InputError, NoSuchTypeError, Place, UsageError, quoted
 
-from .files import read_btf, wrong_base
+from .files import doubt_base, read_btf, wrong_base
 from .header import read_header, read_layout
 from .index import check_layout, index_records
 from .kinds import Kind
@@ -396,7 +396,10 @@ class BTF:
             return View(self.data, str(self.place))
         if self.base.base is not None:
             raise InputError(self.base.place, "a base that is split itself", "a base that stands alone")
-        return View(self.data, str(self.place), self.base.data, str(self.base.place))
+        try:
+            return View(self.data, str(self.place), self.base.data, str(self.base.place))
+        except InputError as error:
+            raise doubt_base(error, str(self.place), self.base.place.file) from None
 
 
 _KIND = {int(kind): kind for kind in Kind}
