@@ -478,6 +478,22 @@ def test_an_object_without_dwarf_that_is_to_carry_its_values_otherwise(
     assert Path(stored_path("store", its_digest)).read_bytes() == bytes(values)
 
 
+def test_who_asks_for_the_dwarf_of_an_object_is_told_where_it_is(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Its sections are still in the table, without a type and without bytes."""
+    path = tmp_path / "x.o"
+    path.write_bytes(relocatable().data)
+    assert main(["object", "-q", "--strip-dwarf", str(path)]) == 0
+    for command in (["encode", "--detached", str(tmp_path / "out")], ["why", "f"], ["verify", "--btf-ids"]):
+        assert main([*command, str(path)]) == 1
+        assert "values of objects, and no DWARF (.debug_info)" in capfd.readouterr().err
+    assert main(["dump", str(path)]) == 1
+    said = capfd.readouterr().err
+    assert "no .BTF section" in said
+    assert "It has DWARF" not in said
+
+
 def test_units_of_which_there_are_no_values_keep_their_dwarf(tmp_path: Path) -> None:
     path = tmp_path / "one.o"
     units = [unit([INT]), unit([die("typedef", ("name", "string", "far"), ("type", "ref_addr", "int"))])]

@@ -6,7 +6,7 @@ import os
 import struct
 from itertools import islice
 
-from pybtf.elf.constants import SHF_COMPRESSED, SHN_XINDEX, SHT_NOBITS
+from pybtf.elf.constants import SHF_COMPRESSED, SHN_XINDEX, SHT_NOBITS, SHT_NULL
 from pybtf.errors import InputError, Place
 from pybtf.records import record
 
@@ -127,7 +127,8 @@ class ElfSections:
 
     def hint(self, packed: bool = False) -> str:
         """The same, or nothing without DWARF."""
-        found = any(self.find(name) is not None for name in (".debug_info", ".zdebug_info"))
+        sections = (self.find(name) for name in (".debug_info", ".zdebug_info"))
+        found = any(section is not None and section.type != SHT_NULL for section in sections)
         return dwarf_hint(self.file, self.find(MODULE) is not None, packed) if found else ""
 
     def release(self) -> str | None:

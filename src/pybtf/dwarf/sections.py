@@ -98,11 +98,7 @@ def debug_sections(
     """
     if image.debug_section(".debug_info") is not None:
         return _sections_of(image, addresses, package, degrade, fill)
-    from pybtf.elf.values_index import stripped_objects
-
-    if stripped_objects(image):  # there is none to be found elsewhere
-        place, hint = image.place(), "pybtf merge makes BTF of the values."
-        raise NothingToEncode(place, "values of objects, and no DWARF (.debug_info)", "DWARF", hint)
+    _refuse_stripped(image)  # there is none to be found elsewhere
     from pybtf.dwarf.separate import find_debug_file
 
     with find_debug_file(image) as (debug, warning):
@@ -110,6 +106,15 @@ def debug_sections(
     if warning:
         found.warnings.append(warning)
     return found
+
+
+def _refuse_stripped(image: ElfImage) -> None:
+    """Raise `NothingToEncode` for a file from which pybtf has taken the DWARF; in an object its sections are empty."""
+    from pybtf.elf.values_index import stripped_objects
+
+    if stripped_objects(image):
+        place, hint = image.place(), "pybtf merge makes BTF of the values."
+        raise NothingToEncode(place, "values of objects, and no DWARF (.debug_info)", "DWARF", hint)
 
 
 def another_section(image: ElfImage, sections: DebugSections, title: str) -> Buffer | None:
@@ -142,6 +147,7 @@ def _sections_of(
         if title in there:
             found[name] = _read(image, there[title], addresses)
     if not found.get("info"):
+        _refuse_stripped(image)
         raise NothingToEncode(image.place(), "has an empty .debug_info", "debug information", "Build with -g.")
     if "abbrev" not in found:
         raise InputError(image.place(), "has .debug_info but no .debug_abbrev", "both")
