@@ -61,7 +61,8 @@ class RealPaths:
 @record(frozen=True)
 class Input:
     """A file to encode. `name` says where below a folder of results its own belongs; `real`: `path` without links;
-    `size` in bytes, 0 if it cannot be looked at. `problem`: `path` is a folder, and this is wrong with it.
+    `size` in bytes, 0 if it cannot be looked at. `problem`: `path` is a folder, and this is wrong with it; or what was
+    found in a folder is no file, and whoever opens it may wait for ever.
     """
 
     path: str
@@ -80,19 +81,20 @@ def find_inputs(arguments: Iterable[str]) -> list[Input]:
     found: dict[str, Input] = {}
     real_path = RealPaths()
 
-    def add(path: str, status: os.stat_result | None, name: str) -> None:
-        mode, size = (status.st_mode, status.st_size) if status is not None else (0, 0)
-        link = stat.S_ISLNK(mode)
+    def add(path: str, status: os.stat_result | None, name: str, *, by_name: bool = True) -> None:
+        link = status is not None and stat.S_ISLNK(status.st_mode)
         real = real_path(path, link)
         if real not in found:
-            found[real] = Input(path, name, real, _size(path) if link else size)
+            itself = _target(path) if link else status
+            problem = None if by_name or itself is None else _irregular(path, itself.st_mode)
+            found[real] = Input(path, name, real, itself.st_size if itself is not None else 0, problem)
 
     for argument in arguments:
         status = _status(argument)
         if (status is None or not stat.S_ISREG(status.st_mode)) and os.path.isdir(argument):
             try:
                 for path in _modules(argument):
-                    add(path, _status(path), path[len(argument) :].lstrip("/"))
+                    add(path, _status(path), path[len(argument) :].lstrip("/"), by_name=False)
             except InputError as error:
                 found.setdefault(real_path(argument), Input(argument, "", real_path(argument), 0, error))
         else:
@@ -112,11 +114,20 @@ def _status(path: str) -> os.stat_result | None:
         return None
 
 
-def _size(path: str) -> int:
+def _target(path: str) -> os.stat_result | None:
+    """The stat of what a link leads to; None if nothing is there."""
     try:
-        return os.stat(path).st_size
+        return os.stat(path)
     except OSError:
-        return 0
+        return None
+
+
+def _irregular(path: str, mode: int) -> InputError | None:
+    if stat.S_ISREG(mode):
+        return None
+    from .unreadable import not_regular
+
+    return not_regular(path, "an ELF file", pipe=stat.S_ISFIFO(mode))
 
 
 def _modules(folder: str) -> list[str]:

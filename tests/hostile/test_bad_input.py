@@ -23,7 +23,7 @@ from pybtf.errors import InputError, InternalError, PybtfError
 from tests.builders import bad
 from tests.builders.dwarfwriter import Raw, die
 from tests.builders.kernelish import INT, kernel, unit
-from tests.conftest import RunCli, environment
+from tests.conftest import ROOT, RunCli, environment
 
 bad.load()
 
@@ -213,6 +213,24 @@ def test_special_files(tmp_path: Path) -> None:
         )
         assert done.returncode == 1, (path, done.stderr)
         assert str(path) in message(done.stderr)
+
+
+@pytest.mark.parametrize("target", ["", "link"])
+def test_special_files_in_a_folder(tmp_path: Path, run_cli: RunCli, target: str) -> None:
+    """Nobody has named them, so they are no input that is waited for; the other files are read."""
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    os.mkfifo((tmp_path if target else folder) / "x.ko")
+    if target:
+        (folder / "x.ko").symlink_to("../x.ko")
+    (folder / "y.ko").write_bytes(b"\x9f\xeb")
+    vmlinux = ROOT / "fixtures" / "diff" / "old.btf"
+    both = ("--old-base", vmlinux, "--new-base", vmlinux, folder)
+    for command in (("verify",), ("diff", *both), ("diff", "--object", vmlinux, *both)):
+        done = run_cli(*command, folder, timeout=PATIENCE)
+        assert done.returncode == 1
+        assert f"{folder / 'x.ko'}: is not a regular file; expected an ELF file." in done.stderr
+        assert ("--object" in command) != (f"{folder / 'y.ko'}: " in done.stdout + done.stderr)
 
 
 def test_no_permission(tmp_path: Path) -> None:

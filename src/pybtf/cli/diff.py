@@ -204,9 +204,10 @@ def _kernel(path: str, base: str | None) -> tuple[BTF, list[str]]:
         return open_btf(path), []
     if base is None:
         raise UsageError(f"{path} is a folder of modules; with --object they need --old-base and --new-base")
+    from ..differences.modules import path_of
     from ..inputs import find_inputs
 
-    return open_btf(base), [each.path for each in find_inputs([path])]
+    return open_btf(base), [path_of(each) for each in find_inputs([path])]
 
 
 def _one(
@@ -232,7 +233,7 @@ def _folders(
     """What is to be said of each module, by name."""
     from ..btf.opening import Bases
     from ..differences.model import CLASSES
-    from ..differences.modules import module_pairs
+    from ..differences.modules import module_pairs, path_of
 
     pairs = module_pairs(files[0], files[1])
     opened = Bases()
@@ -249,7 +250,8 @@ def _folders(
             row["count"] = int(not selection.classes or any(row["classes"][each] for each in selection.classes))
             return row | {"summary": f"the module is {row['what']}", "lines": [], "changes": []}
         try:
-            return row | _one(opened.open_view(old, bases[0]), opened.open_view(new, bases[1]), selection, form, reach)
+            before = opened.open_view(path_of(old), bases[0])
+            return row | _one(before, opened.open_view(path_of(new), bases[1]), selection, form, reach)
         except Exception as error:
             from .faults import explain
 
