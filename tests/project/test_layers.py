@@ -69,7 +69,7 @@ LAYERS = {
 FILES = {
     "basics": "_version errors isolation light_thread process records suggest threads timings unreadable",
     "request": "base encoded features inputs languages options report",
-    "pipeline": "belonging loaded losses pipeline run_errors run_report run_threads",
+    "pipeline": "belonging companions loaded losses pipeline run_errors run_report run_threads",
     "workers": "scratch workers",
     "interface": "__init__ api batch",
     "reproduce": "lockfile reproduce trial",

@@ -27,7 +27,7 @@ from ..workers import Ended, Workers
 from . import console, summary
 from .faults import BUG, FAILED, bug, explain, named, trace
 from .progress import Progress
-from .request import Request, same, tell_warnings, warn_of_written, write_report
+from .request import Request, same, spare_companions, tell_warnings, warn_of_written, write_report
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -174,6 +174,9 @@ def _check_targets(tasks: list[Task], request: Request, options: EncodeOptions) 
             raise UsageError(f"--report JSON is {what} itself")
     if outputs is not inputs and not inputs.isdisjoint(outputs):
         raise UsageError(f"the BTF of a file would replace one of the files: {min(inputs & outputs)}")
+    files = [task.path for task in tasks if task.problem is None]
+    results = [(f"the BTF of {task.path}", task.target) for task in tasks if task.target is not None]
+    spare_companions([*results, ("--report JSON", request.report)], files, None)
     for folder in {os.path.dirname(task.target) for task in tasks if task.target is not None}:  # noqa: PTH120
         try:
             os.makedirs(folder or ".", exist_ok=True)  # noqa: PTH103

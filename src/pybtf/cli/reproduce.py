@@ -24,7 +24,7 @@ from .click_command import FILE, complete_features, complete_languages
 from .completion import complete_list
 from .faults import report_one
 from .output import spared
-from .request import STDOUT, path_of
+from .request import STDOUT, path_of, spare_companions
 from .summary import size
 
 SCHEMA = 1
@@ -88,6 +88,7 @@ def command(
     if write_lock is not None:
         inputs = [each for each in (*files, base, against) if each is not None]
         spared("--write-lock", write_lock, inputs, "LOCK")
+        spare_companions([("--write-lock LOCK", write_lock)], files, None)
     plan = _plan(circumstances(jobs, rounds), skip)
     expectation = _expectation(questions, expect, against)
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 
+from ..errors import UsageError
 from ..records import record
 from . import console
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ..elf.writer import Written
     from ..report import Report
 
@@ -93,6 +96,26 @@ def warn_of_written(path: str, written: Written, others: int, report: Report) ->
     """What a file that was replaced has left behind. `others`: of its hard links, those that are encoded later."""
     warn_of_links(path, written.other_links - others, report)
     report.warnings += [stale_section(path, name) for name in written.stale]
+
+
+def spare_companions(outputs: Iterable[tuple[str, str | None]], files: Iterable[str], package: str | None) -> None:
+    """Raise UsageError if an output, an option and a name, would replace a file that the DWARF of one of `files` is in.
+
+    These are looked for only where an output is an ELF file already, which nearly none is.
+    """
+    from ..elf.atomic import replaces_elf
+
+    there = [(option, name) for option, name in outputs if name not in (None, STDOUT) and replaces_elf(str(name))]
+    if not there:
+        return
+    from ..companions import companions
+
+    found = {(of.st_dev, of.st_ino): (path, file) for file in files for path, of in companions(file, package)}
+    for option, name in there:
+        now = os.stat(str(name))  # noqa: PTH116
+        path, file = found.get((now.st_dev, now.st_ino), ("", ""))
+        if path:
+            raise UsageError(f"{option} would replace {path}, which has DWARF of {file}")
 
 
 def same(one: str, other: str) -> bool:

@@ -11,7 +11,17 @@ from ..options import EncodeOptions
 from ..timings import NS, render, since_process_start
 from . import console, summary
 from .progress import Progress
-from .request import STDOUT, Request, path_of, same, tell_losses, tell_warnings, warn_of_written, write_report
+from .request import (
+    STDOUT,
+    Request,
+    path_of,
+    same,
+    spare_companions,
+    tell_losses,
+    tell_warnings,
+    warn_of_written,
+    write_report,
+)
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -41,6 +51,11 @@ def run(request: Request, options: EncodeOptions, encode: Encode | None = None) 
         part_memory()
     with mapped(request.files[0]):
         try:
+            outputs = (
+                ("--detached OUT", request.detached), ("--report JSON", request.report),
+                ("--provenance FILE", request.provenance),
+            )  # fmt: skip
+            spare_companions(outputs, request.files, options.dwp)
             report = _run(request, options, encode or _encode)
         except MemoryError as error:
             from .faults import short_of_memory

@@ -357,6 +357,20 @@ def _has_proc() -> bool:
     return os.path.exists("/proc/self/fd")
 
 
+def replaces_elf(path: str) -> bool:
+    """Whether an ELF file, or a link to one, is where a file is to be written: it may be worth a second look."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return False
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            return os.read(fd, 4) == b"\x7fELF"
+        finally:
+            os.close(fd)
+    except (OSError, ValueError):
+        return False
+
+
 class explained:
     """A block in which an `OSError` becomes an `OutputError` for `path` that says what to do."""
 

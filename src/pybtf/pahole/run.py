@@ -57,6 +57,7 @@ def run(arguments: list[str]) -> int:
 
     try:
         with mapped(request.file, PROGRAM):
+            _check_companions(request)
             encoded = _encode(request)
     except NothingToEncode as nothing:
         if request.base is None:
@@ -230,6 +231,22 @@ def _tell(request: Request, encoded: Encoded) -> None:
         console.say(line)
     target = printable(request.detached or request.file)
     console.say(f"{target}: {counted(report.total_types, 'type')}, {size(report.output_size)}")
+
+
+def _check_companions(request: Request) -> None:
+    """Nor a file that the DWARF is found in, which would be lost."""
+    from ..elf.atomic import replaces_elf
+
+    if request.detached is None or not replaces_elf(request.detached):
+        return
+    from ..companions import companions
+
+    there = os.stat(request.detached)  # noqa: PTH116
+    for path, found in companions(request.file):
+        if os.path.samestat(found, there):
+            raise InputError(
+                Place(path), f"is named as the detached file, and has DWARF of {request.file}", "another file"
+            )
 
 
 def _check_target(request: Request) -> None:
