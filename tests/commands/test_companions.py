@@ -1,4 +1,6 @@
-"""Files that nobody names and that are read all the same: what DWARF is in beside FILE. No output replaces them."""
+"""Files that nobody names and that are read all the same: what DWARF is in beside FILE, and `vmlinux` as a base. No
+output replaces them.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pybtf.btf import BTF, Kind
 from pybtf.cli.main import main
 from pybtf.pahole.main import main as pahole
 from tests.conftest import ROOT
@@ -118,3 +121,29 @@ def test_nor_do_outputs_of_several(made: Made, tmp_path: Path, capfd: pytest.Cap
         assert capfd.readouterr().err == f"pybtf: error: {what} would replace {other}, which has DWARF of {file}\n"
     assert contents(tmp_path) == before
     assert not Path("new").exists()
+
+
+def test_no_output_replaces_a_base_that_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    golden = FIXTURES / "split" / "golden"
+    shutil.copy(golden / "kernel.gcc.btf", "vmlinux")
+    shutil.copy(golden / "reuse.gcc.split.btf", "m.btf")
+    shutil.copy(golden / "kernel.gcc.btf", "whole.btf")
+    before = contents(tmp_path)
+    name = next(each.name for each in BTF.from_file("m.btf", BTF.from_file("vmlinux")) if each.kind == Kind.STRUCT)
+    for option, arguments in (
+        ("-o", ["dump", "--format", "raw", "-o", "vmlinux"]),
+        ("-o", ["dump", "-o", f"../{tmp_path.name}/vmlinux"]),
+        ("--svg", ["show", "--svg", "vmlinux", name]),
+        ("--svg", ["size", "--svg", "vmlinux"]),
+        ("--html", ["size", "--svg", "x", "--html", "vmlinux"]),
+        ("--fix", ["verify", "--fix", "vmlinux"]),
+    ):
+        assert main([*arguments, "m.btf"]) == 2
+        assert capfd.readouterr().err == f"pybtf: error: {option} OUT is the input vmlinux itself\n"
+    assert contents(tmp_path) == before
+    # What has no base is no matter of the file beside it.
+    assert main(["dump", "--format", "raw", "-o", "vmlinux", "whole.btf"]) == 0
+    assert contents(tmp_path) != before

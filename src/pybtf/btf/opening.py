@@ -203,6 +203,11 @@ def _split(path: str, base: str | None) -> tuple[_Source, str | None, _Source | 
     return source, base_beside(path, source.place), None
 
 
+def base_of(path: str) -> str | None:
+    """The file beside `path` that its BTF is split from when no base is named. Raises `InputError`."""
+    return _split(path, None)[1]
+
+
 def base_beside(path: str, place: Place) -> str:
     """The base of split BTF in the file `path`: `vmlinux` in the same folder. Raises `InputError` if there is none."""
     beside = os.path.join(os.path.dirname(path), "vmlinux")  # noqa: PTH118, PTH120 - pathlib takes long to import

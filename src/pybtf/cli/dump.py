@@ -44,9 +44,9 @@ def dump(
     if files[0] == base == "-":
         raise UsageError("FILE and --base cannot both be standard input")
     if output is not None:
-        from .output import spared
+        from .output import opened, spared
 
-        spared("-o", output, [files[0], *([base] if base else [])])
+        spared("-o", output, opened(files[0], base, output))
     from .reading import open_view
 
     view = open_view(files[0], base)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from ..errors import UsageError
@@ -26,6 +27,24 @@ def checked(output: str | None, inputs: Iterable[str], option: str = "-o") -> st
         if same(output, name):
             raise UsageError(f"{option} OUT is the input {name} itself")
     return output
+
+
+def opened(file: str, base: str | None, output: str | None) -> list[str]:
+    """What is read where the BTF of FILE is opened: FILE, and the base that is named, or else found beside it.
+
+    Whether FILE has a base is only looked at if OUT would replace that one. Raises `InputError`.
+    """
+    if base is not None:
+        return [file, base]
+    if STDOUT in (file, output) or output is None or same(output, file):
+        return [file]
+    beside = os.path.join(os.path.dirname(file), "vmlinux")  # noqa: PTH118, PTH120
+    if not os.path.exists(beside) or not same(output, beside):  # noqa: PTH110
+        return [file]
+    from ..btf.opening import base_of
+
+    found = base_of(file)
+    return [file] if found is None else [file, found]
 
 
 def spared(option: str, output: str | None, inputs: Iterable[str], metavar: str = "OUT") -> None:

@@ -154,9 +154,9 @@ def show(files: tuple[str, ...], **given: Any) -> int:
     _require_together(asked)
     line_size = _line_size(asked.cacheline, drawn=asked.svg is not None)
     if asked.svg is not None:
-        from .output import spared
+        from .output import opened, spared
 
-        spared("--svg", asked.svg, [file, *([asked.base] if asked.base else [])])
+        spared("--svg", asked.svg, opened(file, asked.base, asked.svg))
     from ..core.show.show_types import Shower
     from .choice import require_composite, require_file_last, require_whole_names
     from .reading import open_view

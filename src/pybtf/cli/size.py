@@ -69,13 +69,13 @@ def size(
     if origin and against is not None:
         raise UsageError(f"--against OTHER does not go with --by {by}: where the types of OTHER are from is not known")
     if pictures:
-        from .output import spared
+        from .output import opened, spared
         from .request import same
 
         if len(pictures) > 1 and same(pictures[0][0], pictures[1][0]):
             raise UsageError("--html and --svg need two names")
         for out, page in pictures:
-            spared("--html" if page else "--svg", out, [files[0], *([base] if base else [])])
+            spared("--html" if page else "--svg", out, opened(files[0], base, out))
         _draw(open_view(files[0], base), pictures)
         return 0
     view = open_view(files[0], base)

@@ -13,7 +13,7 @@ from ..verify.sources import open_source
 from ..verify.task import version_of
 from ..verify.words import version_text
 from . import console
-from .output import checked, write
+from .output import checked, opened, write
 from .request import STDOUT
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -33,7 +33,8 @@ def verify_fix(
     if to is not None and len(base) != 1:
         raise UsageError("--rebase NEW takes one --base, the vmlinux that the module's BTF is split from")
     path = files[0]
-    out = checked(out, (path, *base, *([to] if to is not None else [])), "--fix")
+    read = (*opened(path, base[0] if base else None, out), *base[1:], *([to] if to is not None else []))
+    out = checked(out, read, "--fix")
     source = open_source(path)
     btf = open_btf(path, base[0] if base else None)
     version = versions[0] if versions else version_of(source.release or "") or NEWEST
