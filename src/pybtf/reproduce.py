@@ -219,7 +219,7 @@ def reproduce(
     with Scratch("pybtf-reproduce-") as place:
         scratch = place.path
         base_sha256 = _base_sha256(question.base)
-        first, facts = _run(question, Circumstance("first", "one worker"), place, 0)
+        first, facts = _run(question, Circumstance("first", "one worker"), place, None)
         data = _data(scratch)
         if first.sha256 is None or data is None:
             path, problem = _whose(question, first.problem)
@@ -236,9 +236,8 @@ def reproduce(
         (scratch / "out").rename(scratch / "first")
         if told is not None:
             told(first)
-        needed = int(facts.get("address_space", 0))
         for each in plan:
-            trial, _ = _run(question, each, place, needed)
+            trial, _ = _run(question, each, place, facts)
             trial = _judged(trial, result, scratch)
             result.trials.append(trial)
             if told is not None:
@@ -341,14 +340,20 @@ def _file_sha256(path: str) -> str:
 # One encoding, in a process of its own
 
 
-def _run(question: Question, how: Circumstance, place: Scratch, needed: int) -> tuple[Trial, dict[str, Any]]:
-    """One trial. The BTF is in `out`, in the scratch folder, if there is one. Facts are what the process told."""
+def _run(
+    question: Question, how: Circumstance, place: Scratch, known: dict[str, Any] | None
+) -> tuple[Trial, dict[str, Any]]:
+    """One trial. The BTF is in `out`, in the scratch folder, if there is one. Facts are what the process told; `known`
+    are those of the first trial.
+    """
+    needed = int(known.get("address_space", 0)) if known is not None else 0
+    companions = known.get("companions", ()) if known is not None else ()
     scratch = place.path
     out = scratch / "out"
     out.unlink(missing_ok=True)
     folder = scratch / "another folder"
     folder.mkdir(exist_ok=True)
-    with _input(question.path, how, scratch) as path:
+    with _input(question.path, companions, how, scratch) as path:
         task = {
             **question.to_dict(),
             "path": os.path.relpath(path, folder) if how.folder else path,
@@ -359,6 +364,7 @@ def _run(question: Question, how: Circumstance, place: Scratch, needed: int) -> 
             "jobs": how.jobs,
             "umask": how.umask,
             "shuffle": how.shuffle,
+            "companions": known is None,
             "address_space": needed + how.memory if how.memory is not None and needed else None,
         }
         started = time.monotonic()
@@ -390,29 +396,48 @@ def _problem(status: int, stderr: bytes) -> str:
 
 
 class _input:
-    """The file to be encoded under a circumstance; a copy is removed at the end."""
+    """The file to be encoded under a circumstance; a copy is removed at the end.
 
-    def __init__(self, path: str, how: Circumstance, scratch: Path) -> None:
+    Other files that its DWARF is in are looked for by its own name and from its own folder. So if there are any, the
+    copy stands in a tree that has all of them at the paths they have, from its root on.
+    """
+
+    def __init__(self, path: str, companions: Sequence[str], how: Circumstance, scratch: Path) -> None:
         self.path = os.path.abspath(path)  # noqa: PTH100
-        self.copy = scratch / "a copy, at älso another path.elf" if how.copy else None
+        self.companions = companions
+        self.tree = scratch / "a copy, at älso another path" if how.copy else None
 
     def __enter__(self) -> str:
-        if self.copy is None:
+        if self.tree is None:
             return self.path
+        self.tree.mkdir()
         try:
-            shutil.copyfile(self.path, self.copy)
+            return self._copy(str(self.tree))
         except OSError as error:
             raise InputError(
-                Place(str(self.copy)),
+                Place(str(self.tree)),
                 f"the copy cannot be made: {error.strerror}",
                 f"room for {os.path.getsize(self.path):,} bytes",  # noqa: PTH202
                 "Name a folder that has it in TMPDIR, or leave the copy out: --skip copy.",
             ) from error
-        return str(self.copy)
+
+    def _copy(self, tree: str) -> str:
+        if not self.companions:
+            return shutil.copyfile(self.path, f"{tree}/file.elf")
+        real = os.path.realpath(self.path)
+        os.makedirs(os.path.dirname(tree + real))  # noqa: PTH103, PTH120
+        shutil.copyfile(real, tree + real)
+        links = [(tree + real, self.path), *((each, each) for each in map(os.path.abspath, self.companions))]
+        for there, path in links:
+            link = tree + path
+            if not os.path.lexists(link):
+                os.makedirs(os.path.dirname(link), exist_ok=True)  # noqa: PTH103, PTH120
+                os.symlink(there, link)  # noqa: PTH211
+        return tree + self.path
 
     def __exit__(self, *_: object) -> None:
-        if self.copy is not None:
-            self.copy.unlink(missing_ok=True)
+        if self.tree is not None:
+            shutil.rmtree(self.tree, ignore_errors=True)
 
 
 def _environment(changes: Mapping[str, str | None]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 Writes the BTF to the file that the task names, and a distilled base right after it. The last line of standard error
 is `reproduce.MARKER` and a JSON object: `problem` if something went wrong, else `address_space`, the most that was
-used, in bytes.
+used, in bytes, and if the task asks, `companions`, the paths of other files that the DWARF is in.
 """
 
 from __future__ import annotations
@@ -40,7 +40,12 @@ def main() -> int:
     except OSError as error:
         _tell({"problem": f"{task['out']}: {error.strerror}; expected room for {len(data):,} bytes. {ROOM}"})
         return 1
-    _tell({"address_space": _address_space()})
+    facts: dict[str, Any] = {"address_space": _address_space()}
+    if task["companions"]:
+        from .companions import companions
+
+        facts["companions"] = [path for path, _ in companions(task["path"])]
+    _tell(facts)
     return 0
 
 

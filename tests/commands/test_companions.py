@@ -1,5 +1,5 @@
 """Files that nobody names and that are read all the same: what DWARF is in beside FILE, and `vmlinux` as a base. No
-output replaces them.
+output replaces them, and `pybtf reproduce` finds them for its copy.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import pytest
 from pybtf.btf import BTF, Kind
 from pybtf.cli.main import main
 from pybtf.pahole.main import main as pahole
+from pybtf.reproduce import Circumstance, Question, reproduce
 from tests.conftest import ROOT
 from tests.dwarf.test_containers import build_id, link, with_dwarf, without_dwarf
 
 FIXTURES = ROOT / "fixtures"
+COPY = Circumstance("copy", "a copy of the file at another path", copy=True)
 
 
 def debug_file(folder: Path) -> tuple[str, str]:
@@ -121,6 +123,11 @@ def test_nor_do_outputs_of_several(made: Made, tmp_path: Path, capfd: pytest.Cap
         assert capfd.readouterr().err == f"pybtf: error: {what} would replace {other}, which has DWARF of {file}\n"
     assert contents(tmp_path) == before
     assert not Path("new").exists()
+
+
+def test_a_copy_finds_what_its_dwarf_is_in(made: Made) -> None:
+    result = reproduce(Question(made[0]), [COPY])
+    assert [(trial.same, trial.problem) for trial in result.trials] == [(True, ""), (True, "")]
 
 
 def test_no_output_replaces_a_base_that_is_found(

@@ -56,7 +56,7 @@ LAYERS = {
     "workers": "basics core/support elf",
     "pictures": "basics core/btf core/show btf",
     "interface": "basics btf request pipeline explain differences",
-    "reproduce": "basics btf dwarf request workers interface",
+    "reproduce": "basics btf dwarf request pipeline workers interface",
     "cli": (
         "basics core/support core/btf core/dump core/show "
         "elf btf request pipeline verify explain differences merging workers pictures interface reproduce"
