@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import lzma
+from binascii import crc32
 from collections.abc import Callable
 from pathlib import Path
+from struct import pack
 
 import pytest
 
@@ -121,7 +123,28 @@ def test_without_dwarf_nothing_is_made(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "bare.elf"
     path.write_bytes(elf([Section(".text", b"x")]).data)
     for command in (["show", path], ["dump", "--base", path, OBJECT]):
-        assert "no .BTF section; expected an ELF file with BTF\n" in run(*command, status=1)[1]
+        said = run(*command, status=1)[1]
+        assert f"{path}: no .BTF section; has no DWARF (.debug_info); expected an ELF file with BTF or DWARF" in said
+
+
+def test_dwarf_in_another_file(run: Run, tmp_path: Path, encoded: Path) -> None:
+    """A debug file counts, and no picture or text replaces it."""
+    program, debug = tmp_path / "program", tmp_path / "program.debug"
+    debug.write_bytes(KERNEL.read_bytes())
+    link = b"program.debug\0\0\0" + pack("<I", crc32(KERNEL.read_bytes()))
+    program.write_bytes(elf([Section(".text", b"x"), Section(".gnu_debuglink", link)]).data)
+    assert run("show", program) == (run("show", encoded)[0], note(program))
+    name = run("show", encoded)[0].split("\n")[0]
+    for command in (["dump", "-o", debug], ["show", "--svg", debug, name], ["size", "--svg", debug]):
+        assert f"OUT is the input {debug} itself" in run(*command, program, status=2)[1]
+    assert debug.read_bytes() == KERNEL.read_bytes()
+
+
+def test_values_that_were_not_merged(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "v.o"
+    path.write_bytes(OBJECT.read_bytes())
+    run("object", "--strip-dwarf", path)
+    assert "values of objects, and no DWARF" in run("show", path, status=1)[1]
 
 
 def test_who_writes_or_judges_btf_makes_none(run: Run) -> None:

@@ -50,7 +50,7 @@ LAYERS = {
     "request": "basics core/dedup elf btf",
     "pipeline": "basics core/elf core elf btf dwarf request",
     "verify": "basics core/btf core/elf core/accept elf btf request",
-    "explain": "basics core elf btf dwarf request pipeline",
+    "explain": "basics core core/elf elf btf dwarf request pipeline",
     "differences": "basics core/btf core/diff btf request",
     "merging": "basics core/btf core/elf core/support core/values core elf btf dwarf request pipeline",
     "workers": "basics core/support elf",

@@ -12,7 +12,7 @@ import os
 
 from pybtf.core.btf.type_section import header_words
 from pybtf.core.btf.type_view import View
-from pybtf.errors import InputError, Place, WrongBaseError
+from pybtf.errors import InputError, NothingToEncode, Place, WrongBaseError
 
 from .elf_sections import ElfSections
 from .files import MAGIC, check_name, doubt_base, read_rest, wrong_base
@@ -44,7 +44,7 @@ class _Source:
 
 
 class _NoBtf(InputError):
-    """An ELF file without BTF. `pointer`: the size of its addresses, if it has DWARF."""
+    """An ELF file without BTF. `pointer`: the size of its addresses."""
 
     pointer = 0
 
@@ -181,10 +181,16 @@ def _read_or_make(path: str, encode: Encode | None) -> _Source:
 
 
 def _make(path: str, error: _NoBtf, encode: Encode, below: _Source | None) -> _Source:
-    """The BTF of the DWARF in a file. `error` says that it has no BTF, and is raised if there is no DWARF either."""
-    if not error.pointer or path == STANDARD_INPUT:
+    """The BTF of the DWARF in a file, or in another that is found with it. `error` says that it has no BTF. Raises
+    `InputError` if there is no DWARF either.
+    """
+    if path == STANDARD_INPUT:
         raise error
-    data = encode(path, (below.data, str(below.place)) if below is not None else None)
+    try:
+        data = encode(path, (below.data, str(below.place)) if below is not None else None)
+    except NothingToEncode as nothing:
+        found = f"{error.found}; {nothing.found}"
+        raise InputError(path, found, f"{error.expected} or DWARF", nothing.hint) from None
     return _Source(data, Place(path), pointer=error.pointer)
 
 
@@ -204,8 +210,11 @@ def _split(path: str, base: str | None) -> tuple[_Source, str | None, _Source | 
 
 
 def base_of(path: str) -> str | None:
-    """The file beside `path` that its BTF is split from when no base is named. Raises `InputError`."""
-    return _split(path, None)[1]
+    """The file beside `path` that its BTF is split from when no base is named, if any. Raises `InputError`."""
+    try:
+        return _split(path, None)[1]
+    except _NoBtf:
+        return None
 
 
 def base_beside(path: str, place: Place) -> str:
@@ -287,9 +296,8 @@ def _from_bytes(data: bytes, file: str) -> _Source:
 def _from_elf(stream: BinaryIO, file: str, start: bytes, packed: bool = False) -> _Source:
     elf = ElfSections(stream, file, start)
     if elf.find(".BTF") is None:
-        hint = elf.hint(packed)
-        error = _NoBtf(file, "no .BTF section", "an ELF file with BTF", hint)
-        error.pointer = elf.pointer if hint else 0
+        error = _NoBtf(file, "no .BTF section", "an ELF file with BTF", elf.hint(packed))
+        error.pointer = elf.pointer
         raise error
     base = elf.contents(".BTF.base") if elf.find(".BTF.base") is not None else None
     return _Source(elf.contents(".BTF"), Place(file, ".BTF"), base, elf.pointer)

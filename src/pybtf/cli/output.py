@@ -30,21 +30,30 @@ def checked(output: str | None, inputs: Iterable[str], option: str = "-o") -> st
 
 
 def opened(file: str, base: str | None, output: str | None) -> list[str]:
-    """What is read where the BTF of FILE is opened: FILE, and the base that is named, or else found beside it.
+    """What is read where the BTF of FILE is opened: FILE, files that its DWARF is in, and the base that is named, or
+    else found beside it.
 
-    Whether FILE has a base is only looked at if OUT would replace that one. Raises `InputError`.
+    What is found is only looked for if OUT may be it. Raises `InputError`.
     """
+    if STDOUT in (file, output) or output is None or same(output, file):
+        return [file] if base is None else [file, base]
+    from ..elf.atomic import replaces_elf
+
+    if replaces_elf(output):
+        from ..companions import companions
+
+        found = [path for path, _ in companions(file)]
+        if any(same(output, path) for path in found):
+            return [file, *found]
     if base is not None:
         return [file, base]
-    if STDOUT in (file, output) or output is None or same(output, file):
-        return [file]
     beside = os.path.join(os.path.dirname(file), "vmlinux")  # noqa: PTH118, PTH120
     if not os.path.exists(beside) or not same(output, beside):  # noqa: PTH110
         return [file]
     from ..btf.opening import base_of
 
-    found = base_of(file)
-    return [file] if found is None else [file, found]
+    own = base_of(file)
+    return [file] if own is None else [file, own]
 
 
 def spared(option: str, output: str | None, inputs: Iterable[str], metavar: str = "OUT") -> None:
