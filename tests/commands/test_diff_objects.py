@@ -221,3 +221,13 @@ def test_what_is_told_of_each_kind(tmp_path: Path) -> None:
         ("changed", "struct s[2].b", "offset", 40, 36), ("changed", "struct s.b", "size", 4, 2),
     ]  # fmt: skip
     assert [(each.old_size, each.new_size) for each in found.outcomes] == [(None, None), (4, 2), (4, 2), (4, 2)]
+
+
+def test_of_a_type_that_is_gone_the_loader_puts_in_0(tmp_path: Path) -> None:
+    """The program loads; of a member it would not."""
+    local: list[Type] = [Struct("s", 4, (Member("a", 2, 0),)), Int("int", 4, 32)]
+    path = tmp_path / "x.o"
+    path.write_bytes(program(local, [(1, "0", K.TYPE_SIZE), (1, "0", K.TYPE_ID_TARGET), (1, "0:0", K.FIELD_BYTE_SIZE)]))
+    (found,) = diff_objects([path], made(local), made(local[1:]))
+    told = [line for line in lines(found) if line.startswith("- ")]
+    assert told == ["- struct s: size 4 -> 0", "- struct s: type id 1 -> 0", "- struct s.a: size 4 -> nothing"]

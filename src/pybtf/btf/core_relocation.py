@@ -13,8 +13,8 @@ numbers differ:
 3. the fact is taken from where the path leads. Candidates in which it leads nowhere do not count; those that remain
    must agree.
 
-If there is none, the relocation fails: an `exists` or a size is then 0, and an instruction that needs anything else
-must not be reached when the program runs.
+If there is none, the relocation fails: an `exists` or a fact about a type is then 0, and an instruction that needs
+anything else must not be reached when the program runs.
 
 A fact must make sense in the program's own BTF, whatever the kernel has: an element has no sign, and a struct that is
 only declared no size.
