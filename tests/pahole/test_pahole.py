@@ -289,6 +289,8 @@ def test_posixly_correct_ends_the_options_at_the_first_file(run: Run, monkeypatc
     [
         ("-J --bogus x.o", "there is no option --bogus"),
         ("-J -K x.o", "there is no option -K"),
+        ("--check x.o", "--check takes no value and no file, and no other option goes with it"),
+        ("-J --check=1", "--check takes no value and no file, and no other option goes with it"),
         ("-J --btf_enc x.o", "--btf_encode, --btf_encode_detached, --btf_encode_force"),
         ("-J --btf_feat=x x.o", "ambiguous: it may be --btf_features, --btf_features_strict"),
         ("-J --btf_encode=3 x.o", "option --btf_encode takes no value"),

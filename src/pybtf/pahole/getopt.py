@@ -54,6 +54,8 @@ def _long(text: str, rest: Iterator[str]) -> tuple[Option, str | None, str]:
 
 def _abbreviated(name: str) -> Option:
     fitting = [option for option in BY_NAME.values() if option.name.startswith(name)]
+    if name == "check":  # main.py answers it where it is alone
+        raise UsageError("--check takes no value and no file, and no other option goes with it")
     if not fitting:
         raise UsageError(f"there is no option --{name}")
     if len(fitting) > 1:
