@@ -233,6 +233,20 @@ def test_special_files_in_a_folder(tmp_path: Path, run_cli: RunCli, target: str)
         assert ("--object" in command) != (f"{folder / 'y.ko'}: " in done.stdout + done.stderr)
 
 
+def test_a_working_folder_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Then no path in it can be resolved, and the system's error names none."""
+    path = tmp_path / "x.elf"
+    path.write_bytes(kernel().data)
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    for command in (["encode", "--detached", "x", str(path)], ["verify", "../x.elf"]):
+        assert main(command) == 1
+        assert capfd.readouterr().err == "pybtf: error: the working folder: No such file or directory\n"
+
+
 def test_no_permission(tmp_path: Path) -> None:
     path = tmp_path / "secret.elf"
     path.write_bytes(kernel().data)

@@ -108,13 +108,22 @@ def _system(error: OSError) -> str:
         # Which file was to be opened then does not matter: it may be a part of this program.
         return "too many open files; raise the limit (ulimit -n)"
     if error.filename is None:
-        return what
+        return f"the working folder: {what}" if error.errno == errno.ENOENT and _is_nowhere() else what
     if error.filename == STDOUT:
         from ..elf.atomic import not_written
 
         return not_written("/dev/stdout", error)
     name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else str(error.filename)
     return f"{name}: {what}"
+
+
+def _is_nowhere() -> bool:
+    """Whether the working folder has been removed. To resolve a path in it fails then, and the error names none."""
+    try:
+        os.getcwd()  # noqa: PTH109 - pathlib takes long to import
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def bug(what: str) -> str:
