@@ -201,7 +201,7 @@ def test_a_module_with_dwarf_and_without_btf(packed: bool, tmp_path: Path, run_c
     if packed:
         path = tmp_path / "x.ko.gz"
         path.write_bytes(gzip.compress(plain.read_bytes()))
-    done = run_cli("dump", path)
+    done = run_cli("dedup", path, "-o", "-")
     assert done.returncode == 1
     detached = " --detached OUT" if packed else ""
     assert f"`pybtf encode --base VMLINUX{detached} {path}` makes BTF of that." in done.stderr
@@ -222,7 +222,7 @@ def test_what_to_encode_is_named_as_a_shell_takes_it(tmp_path: Path, capfdbinary
     program = (ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf").read_bytes()
     path = tmp_path / "a b.elf"
     path.write_bytes(program)
-    assert main(["dump", str(path)]) == 1
+    assert main(["dedup", str(path), "-o", "-"]) == 1
     assert f"`pybtf encode '{path}'`".encode() in capfdbinary.readouterr().err
     with path.open("rb") as stream:
         command = [sys.executable, "-m", "pybtf", "dump", "-"]
