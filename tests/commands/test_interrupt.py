@@ -5,6 +5,7 @@ The children run the real command line with another `encode_file`, so that the m
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import environment
+from tests.builders.elfwriter import Section, elf
+from tests.conftest import ROOT, environment
 
 CHILD = """
 import hashlib, mmap, os, signal, sys, time
@@ -123,18 +125,26 @@ sys.exit(import_module(sys.argv[4]).main(sys.argv[5:]))
         ("pybtf.cli.verify_ids verify_ids", "pybtf.cli.main verify --btf-ids file"),
         ("pybtf.cli.verify_fix verify_fix", "pybtf.cli.main verify --fix out file"),
         ("pybtf.pahole.run _encode", "pybtf.pahole.main -J file"),
+        ("pybtf.pipeline encode_file", "pybtf.cli.main show file"),
+        ("pybtf.pipeline encode_file", "pybtf.cli.main decode --btf file int file"),
+        ("pybtf.explain.detail encode_in_detail", "pybtf.cli.main size --by unit --dwarf file x.btf"),
+        ("pybtf.api encode", "pybtf.cli.main diff --dwarf file x.btf"),
+        ("pybtf.companions companions", "pybtf.cli.main dump -o out file"),
     ],
 )
 def test_truncated_while_another_command_reads_it(where: str, command: str, tmp_path: Path) -> None:
     """These died of the signal."""
-    (tmp_path / "file").write_bytes(bytes(10_000))
+    data = elf([Section(".debug_info", bytes(10_000))]).data
+    for name in ("file", "out"):
+        (tmp_path / name).write_bytes(data)
+    shutil.copy(ROOT / "fixtures" / "golden" / "00_kernel_like.gcc-O2-5-exe.usual.btf", tmp_path / "x.btf")
     arguments = ["file", *where.split(), *command.split()]
     done = subprocess.run(
         [sys.executable, "-c", TRUNCATES, *arguments],
         capture_output=True, text=True, check=False, cwd=tmp_path, env=environment(),
     )  # fmt: skip
     program = "pybtf-pahole" if "pahole" in command else "pybtf"
-    name = "a file" if "verify" in command else "file:"
+    name = "a file" if "verify" in command or "dump" in command else "file:"
     words = f"{program}: error: {name} cannot be read any more: it was truncated meanwhile, or its disk fails\n"
     assert (done.returncode, done.stderr) == (1, words)
 

@@ -87,6 +87,10 @@ def test_a_file_on_a_base(run: Run, tmp_path: Path, encoded: Path) -> None:
     assert expected != run("dump", "--format", "raw", OBJECT)[0]
 
 
+def test_a_base_is_encoded_once(run: Run) -> None:
+    assert run("diff", "--base", KERNEL, OBJECT, OBJECT) == ("", note(KERNEL) + 2 * note(OBJECT))
+
+
 def test_a_compressed_file(run: Run, tmp_path: Path, encoded: Path) -> None:
     path = tmp_path / "kernel.elf.xz"
     path.write_bytes(lzma.compress(KERNEL.read_bytes()))
@@ -137,6 +141,7 @@ def test_dwarf_in_another_file(run: Run, tmp_path: Path, encoded: Path) -> None:
     name = run("show", encoded)[0].split("\n")[0]
     for command in (["dump", "-o", debug], ["show", "--svg", debug, name], ["size", "--svg", debug]):
         assert f"OUT is the input {debug} itself" in run(*command, program, status=2)[1]
+    assert f"OUT is the input {debug} itself" in run("dump", "--base", program, "-o", debug, OBJECT, status=2)[1]
     assert debug.read_bytes() == KERNEL.read_bytes()
 
 

@@ -66,6 +66,68 @@ def test_short_ones_do_not(tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
     assert "/* size: 80, cachelines: 2, members: 20 */" in capfd.readouterr().out
 
 
+def trees(depth: int, structs: int) -> bytes:
+    """Structs of which each member is of two members, and so on; and many that have one such tree."""
+    words = [1, INT, 4, 32, 5, STRUCT | 2, 8, 7, 1, 0, 9, 1, 32]
+    for level in range(1, depth + 1):
+        bits = 64 << (level - 1)
+        words += [5, STRUCT | 2, bits // 4, 7, level + 1, 0, 9, level + 1, bits]
+    for _ in range(structs):
+        words += [11, STRUCT | 1, 8 << depth, 7, depth + 2, 0]
+    return raw_btf(words, b"\0int\0t\0a\0b\0o\0")
+
+
+def holes(there: int, movable: int) -> bytes:
+    """A struct with holes in which nothing fits, and some members that fit into larger ones."""
+    array = [0, ARRAY, 0, 2, 1]
+    words = [1, INT, 4, 32, 5, INT, 8, 64, *array, 2, *array, 3, 14, STRUCT | 5, 20]
+    for number in range(5):
+        words += [16, 1, 32 * number]
+    words += [18, STRUCT | (there + 2 * movable), 24 * (there + movable) + 8 * movable]
+    for number in range(there + movable):
+        words += [16, 5 if number < there else 3, 192 * number]
+    for number in range(movable):
+        words += [16, 2, 192 * (there + movable) + 64 * number]
+    return raw_btf(words, b"\0int\0long int\0s\0x\0R\0")
+
+
+def alike(members: int) -> bytes:
+    """A struct with holes, and one of which each member is that struct."""
+    words = [1, INT, 4, 32, 5, STRUCT | members, 8 * members]
+    for number in range(members):
+        words += [7, 1, 64 * number]
+    words += [9, STRUCT | members, 8 * members * members]
+    for number in range(members):
+        words += [7, 2, 64 * members * number & 0xFFFFFFFF]
+    return raw_btf(words, b"\0int\0s\0x\0o\0")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "data"),
+    [
+        (["-E"], trees(13, 300)), (["-E", "-R", "-S"], trees(13, 300)), (["-P"], holes(5000, 500)),
+        (["-R", "R"], holes(5000, 500)), (["o"], alike(12_000)),
+    ],
+    ids=["-E", "-E -R -S", "-P", "-R", "members"],
+)  # fmt: skip
+def test_what_is_small_and_would_become_large_or_slow(
+    arguments: list[str], data: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Texts of hundreds of megabytes, and work that grows with the cube or the square of the members."""
+    path = tmp_path / "x.btf"
+    path.write_bytes(data)
+    assert main(["show", *arguments, str(path)]) == 1
+    out, said = capfd.readouterr()
+    assert (out, "takes too many steps, or becomes too long" in said) == ("", True)
+
+
+def test_what_is_small_and_stays_small(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.btf"
+    path.write_bytes(holes(50, 5))
+    assert main(["show", "-R", "R", str(path)]) == 0
+    assert "saved 32 bytes and 1 cacheline" in capfd.readouterr().out
+
+
 @pytest.mark.parametrize("command", ["show", "size", "dump", "duplicates"])
 def test_names_that_share_bytes(command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """As many bytes as the file has may be in names 16 times, and 64 KiB more."""

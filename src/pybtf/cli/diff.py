@@ -130,15 +130,20 @@ def _require_names(views: tuple[View, View], texts: tuple[str, ...], selection: 
 def _open(
     files: tuple[str, ...], bases: tuple[str | None, ...], dwarf: bool, features: tuple[str, ...], jobs: int | None
 ) -> tuple[View, View]:
-    from .reading import open_view
+    from .reading import Views
 
-    new = open_view(files[1], bases[1])
+    views = Views()
+    new = views.open(files[1], bases[1])
     if not dwarf:
-        return open_view(files[0], bases[0]), new
+        return views.open(files[0], bases[0]), new
     from ..api import encode
     from ..core.btf.type_view import View
+    from ..elf.mapped import mapped
 
-    encoded = encode(files[0], features=features or "default", jobs=jobs, base=bases[0], standalone=bases[0] is None)
+    with mapped(files[0]):
+        encoded = encode(
+            files[0], features=features or "default", jobs=jobs, base=bases[0], standalone=bases[0] is None
+        )
     name = f"{files[0]}: DWARF"
     if encoded.base is not None:
         return View(bytes(encoded.data), name, bytes(encoded.base.btf.data), encoded.base.path), new

@@ -39,21 +39,21 @@ def opened(file: str, base: str | None, output: str | None) -> list[str]:
         return [file] if base is None else [file, base]
     from ..elf.atomic import replaces_elf
 
+    beside = os.path.join(os.path.dirname(file), "vmlinux")  # noqa: PTH118, PTH120
+    read = [file, beside if base is None else base]
     if replaces_elf(output):
         from ..companions import companions
+        from ..elf.mapped import mapped
 
-        found = [path for path, _ in companions(file)]
+        with mapped():
+            found = [path for each in read for path, _ in companions(each)]
         if any(same(output, path) for path in found):
-            return [file, *found]
-    if base is not None:
-        return [file, base]
-    beside = os.path.join(os.path.dirname(file), "vmlinux")  # noqa: PTH118, PTH120
-    if not os.path.exists(beside) or not same(output, beside):  # noqa: PTH110
-        return [file]
+            return [*read, *found]
+    if base is not None or not os.path.exists(beside) or not same(output, beside):  # noqa: PTH110
+        return read[: 1 + (base is not None)]
     from ..btf.opening import base_of
 
-    own = base_of(file)
-    return [file] if own is None else [file, own]
+    return read if base_of(file) is not None else read[:1]
 
 
 def spared(option: str, output: str | None, inputs: Iterable[str], metavar: str = "OUT") -> None:

@@ -33,9 +33,27 @@ def open_btf(path: str, base: str | None = None) -> BTF:
     return opening.open_btf(path, base, encode)
 
 
+class Views:
+    """As `open_view`, for several files, of which two may be on one base."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, bytes] = {}
+
+    def open(self, path: str, base: str | None) -> View:
+        return opening.open_view(path, base, self._encode)
+
+    def _encode(self, path: str, base: tuple[bytes, str] | None) -> bytes:
+        if base is not None:
+            return encode(path, base)
+        if path not in self._made:
+            self._made[path] = encode(path, None)
+        return self._made[path]
+
+
 def encode(path: str, base: tuple[bytes, str] | None) -> bytes:
     """Raw BTF of the DWARF in a file, split from BTF that is given with its name. A note says so."""
     from ..base import Base
+    from ..elf.mapped import mapped
     from ..errors import EncodeError
     from ..options import make_options
     from ..pipeline import encode_file
@@ -47,7 +65,7 @@ def encode(path: str, base: tuple[bytes, str] | None) -> bytes:
     options = make_options(base=below, standalone=below is None)
     terminal = console.is_terminal()
     label = printable(os.path.basename(path))  # noqa: PTH119 - a text, not a path
-    with PromptInterrupt(), Progress(label, bar=terminal, shown=terminal) as progress:
+    with mapped(path), PromptInterrupt(), Progress(label, bar=terminal, shown=terminal) as progress:
         try:
             encoded = encode_file(path, options, progress)
         except EncodeError:

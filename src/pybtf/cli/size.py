@@ -60,9 +60,10 @@ def size(
     pictures = [(out, page) for out, page in ((html, True), (svg, False)) if out is not None]
     if pictures and (json or by is not None or count is not None or against is not None):
         raise UsageError("--html and --svg draw all there is; --by, --count, --against and --json are about tables")
-    from .reading import open_view
+    from .reading import Views
     from .sources import Origin
 
+    views = Views()
     origin = Origin(provenance, dwarf, features, jobs)
     if bool(origin) != (by in BY_ORIGIN):
         raise UsageError("--by unit and --by folder need --provenance or --dwarf, which can only be used with them")
@@ -76,9 +77,9 @@ def size(
             raise UsageError("--html and --svg need two names")
         for out, page in pictures:
             spared("--html" if page else "--svg", out, opened(files[0], base, out))
-        _draw(open_view(files[0], base), pictures)
+        _draw(views.open(files[0], base), pictures)
         return 0
-    view = open_view(files[0], base)
+    view = views.open(files[0], base)
     known = origin.open(view.data, view.name, base)
     if known is not None:
         with known:
@@ -86,7 +87,7 @@ def size(
     else:
         tables = measure(view, by, shown if against is None else None)
     if against is not None:
-        tables = growth(tables, measure(open_view(against, base), by, None), shown)
+        tables = growth(tables, measure(views.open(against, base), by, None), shown)
     if json:
         from json import dumps
 

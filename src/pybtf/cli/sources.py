@@ -36,12 +36,13 @@ class Origin:
 
         if self._dwarf is None:
             return None if self._file is None else Provenance(self._file, data, name)
+        from ..elf.mapped import mapped
         from ..explain.asking import kernel_options
         from ..explain.detail import encode_in_detail
         from .interrupt import PromptInterrupt
 
         options = kernel_options(self._features or "default", self._jobs, base=base)
-        with PromptInterrupt():
+        with mapped(self._dwarf), PromptInterrupt():
             encoded, database = encode_in_detail(self._dwarf, options, names=False, places=True)
         if bytes(encoded.data) != data:
             hint = "Units in Rust are left out; --features says what it was encoded with, if not by default."

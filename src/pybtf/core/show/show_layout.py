@@ -37,6 +37,7 @@ from cython.cimports.pybtf.core.show.show_types import (
     MEETS_PREVIOUS,
     MEETS_UNIT,
     SHOW_CYCLE,
+    SHOW_EFFORT,
     SHOW_MAX_CHAIN,
     Facts,
     MemberLayout,
@@ -461,6 +462,11 @@ def mark_packed(s: cython.pointer[Show], id: uint32_t) -> cython.void:
     is_struct: cython.bint = wire_kind(r) == KIND_STRUCT
     if f == cython.NULL or f.marked == s.round or (is_struct and f.holes == 0 and f.padding == 0):
         return
+    # Not once for a type, but for each member that is one.
+    if s.effort < wire_vlen(r):
+        show_fail(s, SHOW_EFFORT, id)
+        return
+    s.effort -= wire_vlen(r)
     for i in range(wire_vlen(r)):
         id = behind(s, m[1])
         if id and wire_kind(view_record(s.v, id)) == KIND_STRUCT and member_bits(r, m) == 0:

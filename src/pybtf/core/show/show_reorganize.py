@@ -173,6 +173,15 @@ def last_that_fits(s: cython.pointer[Show], p: cython.pointer[Plan], at: uint32_
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def charge(s: cython.pointer[Show], p: cython.pointer[Plan], at: uint32_t) -> cython.void:
+    """All members behind a hole may have been looked at."""
+    steps: uint32_t = p.count - at
+    s.effort -= steps if steps < s.effort else s.effort
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def step_of(s: cython.pointer[Show], p: cython.pointer[Plan], i: uint32_t) -> int64_t:
     """What a member is aligned to: its size, at most a word."""
     return p.slots[i].size if p.slots[i].size < s.v.pointer_size else s.v.pointer_size
@@ -255,6 +264,7 @@ def plan_step(s: cython.pointer[Show], p: cython.pointer[Plan]) -> cython.bint:
         if p.slots[i].hole == 0 or not show_step(s, p.id):
             continue
         other = next_with_hole(s, p, i)
+        charge(s, p, i)
         if other != i + 1 and may_move(s, p, i, other):
             move(s, p, i, other, False)
             plan_write(s, p)
@@ -267,6 +277,7 @@ def plan_step(s: cython.pointer[Show], p: cython.pointer[Plan]) -> cython.bint:
         if p.slots[i].hole == 0 or not show_step(s, p.id):
             continue
         other = last_that_fits(s, p, i)
+        charge(s, p, i)
         if other != i + 1 and may_move(s, p, i, other):
             move(s, p, i, other, False)
             plan_write(s, p)

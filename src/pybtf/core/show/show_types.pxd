@@ -170,6 +170,9 @@ cdef class Shower:
     cdef View view
     cdef Show s
     cdef bint remember
+    cdef size_t whole           # bytes of all texts together
+    cdef size_t left            # steps of all texts in which something is expanded, and of them
+    cdef size_t given           # those that the last one has got
     cdef uint32_t asked         # the type that is being printed or measured, for messages
     cdef dict tags              # by function: components, 0 for the function itself, and ids; or None
     cdef take_tags(self, uint32_t id)

@@ -95,7 +95,7 @@ class Shower:
         self.remember = remember
         self.s.round = 1
         self.s.effort = FREE_EFFORT + EFFORT_PER_WORD * view.n_words
-        self.s.out.limit = self.s.effort
+        self.s.out.limit = self.whole = self.left = self.given = self.s.effort
         self.s.facts = cython.cast(cython.pointer[Facts], calloc(view.v.n, cython.sizeof(Facts)))
         self.s.within = cython.cast(cython.pointer[uint16_t], calloc(view.v.n, cython.sizeof(uint16_t)))
         if self.s.facts == cython.NULL or self.s.within == cython.NULL:
@@ -152,11 +152,15 @@ class Shower:
         self.s.out.n = 0
         self.s.round += not self.remember
         if self.s.format.expand or self.s.format.expand_pointers:
-            self.s.effort = EXPANDED
-            self.s.out.limit = self.s.out.done + EXPANDED
+            self.left -= self.given - self.s.effort
+            self.given = self.s.effort = min(EXPANDED, self.left)
+            self.s.out.limit = min(self.s.out.done + EXPANDED, self.whole)
         if wire_kind(view_record(self.s.v, id)) == KIND_FUNC:
             self.take_tags(id)
         put_definition(cython.address(self.s), id, typedef)
+        # The buffer asks only when it grows.
+        if self.s.out.done + self.s.out.n > self.whole:
+            show_fail(cython.address(self.s), SHOW_EFFORT, id)
         self.check()
         return self.s.out.p[: self.s.out.n]
 
