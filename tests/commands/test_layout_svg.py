@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pybtf import InputError
 from pybtf.btf.kind_numbers import STRUCT, UNION
 from pybtf.btf.types import Array, Func, FuncProto, Int, Member, Struct, Type, Typedef, Union
 from pybtf.btf.writer import BtfBuilder
@@ -15,6 +16,7 @@ from pybtf.cli.main import main
 from pybtf.cli.show import CACHELINE
 from pybtf.core.btf.type_view import View
 from pybtf.core.show.show_types import Shower
+from pybtf.pictures import layout_svg as layout
 from pybtf.pictures.layout_svg import CELL, LEFT, layout_svg
 from tests.conftest import ROOT
 
@@ -118,12 +120,56 @@ def test_members_that_lie_anywhere(size: int) -> None:
     xml.dom.minidom.parseString(picture)
 
 
-def test_what_multiplies_has_a_bound() -> None:
+def doubling(levels: int) -> list[Type]:
+    """Structs with two of the one before; the last has 2^levels members of members, and the id `levels` + 2."""
     types: list[Type] = [Int("int", 4, 32), Struct("s0", 4, (Member("x", 1, 0),))]
-    for level in range(1, 30):
+    for level in range(1, levels + 1):
         types.append(Struct(f"s{level}", 8, (Member("a", level + 1, 0), Member("b", level + 1, 8))))
+    return types
+
+
+def test_what_multiplies_has_a_bound() -> None:
+    view = View(built(*doubling(29)), "x")
+    picture = layout_svg(view, Shower(view), [31], True)
+    assert len(picture) < 32 << 20
+    assert re.search(rb">struct s29: 8 bytes[^<]*, only \d\d,\d{3} parts are drawn<", picture)
+
+
+def refused(types: list[Type], ids: list[int], expand: bool = True) -> str:
     view = View(built(*types), "x")
-    assert len(layout_svg(view, Shower(view), [31], True)) < 32 << 20
+    with pytest.raises(InputError, match="more members than one picture is made of; expected at most ") as caught:
+        layout_svg(view, Shower(view), ids, expand)
+    return str(caught.value)
+
+
+def test_what_multiplies_has_a_bound_for_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each member of a union is a block, and so is each struct that is named."""
+    monkeypatch.setattr(layout, "MAX_ALL_PARTS", 2000)
+    types = doubling(8)
+    types.append(Union("u", 8, tuple(Member("m", 10, 0) for _ in range(10))))
+    assert refused(types, [11]).endswith(". Draw fewer structs, or without -E.")
+    types[10:] = [Struct(f"t{number}", 8, (Member("m", 10, 0),)) for number in range(10)]
+    refused(types, list(range(11, 21)))
+    view = View(built(*types), "x")
+    assert layout_svg(view, Shower(view), list(range(11, 16)), True).count(b"<title>int ") == 5 * 256
+    layout_svg(view, Shower(view), list(range(11, 21)), False)
+
+
+def test_what_a_file_has_itself_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layout, "MAX_ALL_PARTS", 0)
+    types: list[Type] = [Int("int", 4, 32)]
+    types += [Struct("s", 400, tuple(Member("m", 1, 32 * at) for at in range(100))) for _ in range(20)]
+    view = View(built(*types), "x")
+    assert layout_svg(view, Shower(view), list(range(2, 22)), True).count(b"<title>int m") == 2000
+
+
+def test_long_names_count_as_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name may be that of each member, or of the type of each."""
+    monkeypatch.setattr(layout, "MAX_ALL_PARTS", 2000)
+    long = Struct("n" * 10_000, 4, (Member("x", 1, 0),))
+    number = Int("int", 4, 32)
+    assert refused([number, long, Struct("s", 400, (Member("m", 2, 0),) * 100)], [3], False).endswith("fewer structs.")
+    refused([number, Union("n" * 10_000, 4, (Member("m", 1, 0),) * 100)], [2])
 
 
 def test_the_command(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -8,6 +8,7 @@ memory of either byte order that is how bit-fields follow each other.
 from __future__ import annotations
 
 from ..btf.kind_numbers import ARRAY, ENUM, ENUM64, FLOAT, PTR, STRUCT, UNION
+from ..errors import InputError
 from ..records import record
 from .markup import escaped, shortened
 
@@ -27,6 +28,11 @@ SHOWN = 3
 """Lines of one member: that many at most at its beginning, and one at its end."""
 MAX_DEPTH = 32
 MAX_PARTS = 20_000
+"""Of one block; what comes behind them is not drawn."""
+MAX_ALL_PARTS = 10 * MAX_PARTS
+"""Of a picture, in addition to all members that the file has room for: structs may be members of many others."""
+LONG = 128
+"""Characters of a text that count as one more part."""
 KINDS = {PTR: "pointer", ARRAY: "array", STRUCT: "struct", UNION: "union", ENUM: "enum", ENUM64: "enum", FLOAT: "float"}
 LEGEND = ("pointer", "number", "enum", "array", "struct", "union", "bits", "hole")
 WORDS = {"bits": "bit-field", "hole": "hole or padding"}
@@ -75,8 +81,9 @@ def layout_svg(view: View, shower: Shower, ids: list[int], expand: bool, line_si
     """
     drawn: list[str] = []
     y = 0
+    maker = _Maker(view, shower, expand)
     for id in ids:
-        for title, parts, size in _blocks(view, shower, id, expand):
+        for title, parts, size in maker.blocks(id):
             y = _draw(drawn, y, title, parts, size, line_size)
     width = max(LEFT + line_size * CELL + 20, LEAST_WIDTH)
     drawn.append("".join(_legend(y)))
@@ -90,53 +97,88 @@ def layout_svg(view: View, shower: Shower, ids: list[int], expand: bool, line_si
     return text.encode("utf-8", "backslashreplace")
 
 
-def _blocks(view: View, shower: Shower, id: int, expand: bool) -> Iterator[tuple[str, list[Part], int]]:
-    """A struct by itself; a union member by member, since they lie on each other."""
-    sums = shower.sums(id)
-    size = sums["size"]
-    name = _text(view.name_of(id)) or "(no name)"
-    if view.kind(id) == STRUCT:
-        holes = f", holes: {_bytes(sums['hole_bytes'])}" if sums["holes"] else ""
-        parts = _parts(view, shower, id, 0, expand, 0)
-        yield f"struct {name}: {_bytes(size)}{holes}", _with_holes(parts, 8 * size), size
-        return
-    for member in shower.members(id):
-        parts = _part(view, shower, member, 0, expand, 0)
-        text = f"union {name}, {_text(member[0]) or 'a member without a name'}: {member[5]:,} of {_bytes(size)}"
-        yield text, _with_holes(parts, 8 * member[5]), member[5]
+class _Maker:
+    """Makes the parts of structs and unions, and counts them: what refers to each other may multiply without end."""
 
+    def __init__(self, view: View, shower: Shower, expand: bool) -> None:
+        self._view, self._shower, self._expand = view, shower, expand
+        self._most = self._left = MAX_ALL_PARTS + len(view.data) // 12
+        self._is_cut = False
+        self._nameless: dict[int, bool] = {}
+        self._types: dict[int, str] = {}
 
-def _parts(view: View, shower: Shower, id: int, base: int, expand: bool, depth: int) -> list[Part]:
-    found: list[Part] = []
-    for member in shower.members(id):
-        found += _part(view, shower, member, base, expand, depth)
-        if len(found) > MAX_PARTS:
-            break
-    return found
+    def blocks(self, id: int) -> Iterator[tuple[str, list[Part], int]]:
+        """A struct by itself; a union member by member, since they lie on each other."""
+        sums = self._shower.sums(id)
+        size = sums["size"]
+        name = _text(self._view.name_of(id)) or "(no name)"
+        if self._view.kind(id) == STRUCT:
+            holes = f", holes: {_bytes(sums['hole_bytes'])}" if sums["holes"] else ""
+            yield self._block(f"struct {name}: {_bytes(size)}{holes}", self._parts(id, 0, 0), size)
+            return
+        for member in self._shower.members(id):
+            parts = self._part(member, 0, 0)
+            text = f"union {name}, {_text(member[0]) or 'a member without a name'}: {member[5]:,} of {_bytes(size)}"
+            yield self._block(text, parts, member[5])
 
+    def _block(self, title: str, parts: list[Part], size: int) -> tuple[str, list[Part], int]:
+        self._count(title)
+        if self._is_cut:
+            title += f", only {len(parts):,} parts are drawn"
+            self._is_cut = False
+        return title, _with_holes(parts, 8 * size), size
 
-def _part(
-    view: View, shower: Shower, member: tuple[bytes, int, int, int, int, int, int, int], base: int, expand: bool,
-    depth: int
-) -> list[Part]:  # fmt: skip
-    """What one member is drawn as. `base`: the byte at which the struct begins that it is in."""
-    raw, type, offset, bit, bits, size, *_ = member
-    start = 8 * (base + offset) + bit
-    of = shower.behind(type)
-    kind = view.kind(of) if of else 0
-    name = shortened(_text(raw))
-    if kind == STRUCT and not bits and depth < MAX_DEPTH and (expand or (of == type and not view.name_of(of))):
-        inner = _parts(view, shower, of, base + offset, expand, depth + 1)
-        for part in inner:
-            part.name = shortened(f"{name}.{part.name}") if name and part.name else part.name or name
-        if inner:
-            return inner
-    if kind == UNION and not name:
-        name = " | ".join(_text(each[0]) or "…" for each in shower.members(of)[:8])
-    end = start + (bits or 8 * size)
-    what = f"{_text(shower.type_name(type)).strip()} {name}".strip()
-    place = f"{start // 8}:{start % 8}, {_bits(bits)}" if bits else f"{start // 8:,}, {_bytes(size)}"
-    return [Part(start, end, name, f"{what}: {place}", "bits" if bits else KINDS.get(kind, "number"))]
+    def _count(self, text: str) -> None:
+        """Raise InputError if there are too many parts with this one. Names have any length: long ones are several."""
+        self._left -= 1 + len(text) // LONG
+        if self._left < 0:
+            hint = f"Draw fewer structs{', or without -E' if self._expand else ''}."
+            found = "more members than one picture is made of"
+            raise InputError(self._view.name, found, f"at most {self._most:,}", hint)
+
+    def _parts(self, id: int, base: int, depth: int) -> list[Part]:
+        found: list[Part] = []
+        members = self._shower.members(id)
+        for at, member in enumerate(members, 1):
+            found += self._part(member, base, depth)
+            if len(found) > MAX_PARTS and at < len(members):
+                self._is_cut = True
+                break
+        return found
+
+    def _part(self, member: tuple[bytes, int, int, int, int, int, int, int], base: int, depth: int) -> list[Part]:
+        """What one member is drawn as. `base`: the byte at which the struct begins that it is in."""
+        raw, type, offset, bit, bits, size, *_ = member
+        start = 8 * (base + offset) + bit
+        of = self._shower.behind(type)
+        kind = self._view.kind(of) if of else 0
+        name = shortened(_text(raw))
+        if kind == STRUCT and not bits and depth < MAX_DEPTH and (self._expand or (of == type and self._no_name(of))):
+            inner = self._parts(of, base + offset, depth + 1)
+            for part in inner:
+                part.name = shortened(f"{name}.{part.name}") if name and part.name else part.name or name
+            if inner:
+                return inner
+        if kind == UNION and not name:
+            name = " | ".join(_text(each[0]) or "…" for each in self._shower.members(of)[:8])
+        end = start + (bits or 8 * size)
+        what = f"{self._type_name(type)} {name}".strip()
+        place = f"{start // 8}:{start % 8}, {_bits(bits)}" if bits else f"{start // 8:,}, {_bytes(size)}"
+        about = f"{what}: {place}"
+        self._count(about)
+        return [Part(start, end, name, about, "bits" if bits else KINDS.get(kind, "number"))]
+
+    # A type may be that of many members, and have a long name: each is looked at once.
+
+    def _no_name(self, id: int) -> bool:
+        if id not in self._nameless:
+            self._nameless[id] = not self._view.name_of(id)
+        return self._nameless[id]
+
+    def _type_name(self, id: int) -> str:
+        if id not in self._types:
+            self._types[id] = _text(self._shower.type_name(id)).strip()
+        return self._types[id]
 
 
 def _with_holes(parts: list[Part], size: int) -> list[Part]:
