@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import xml.dom.minidom
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -170,6 +171,30 @@ def test_long_names_count_as_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     number = Int("int", 4, 32)
     assert refused([number, long, Struct("s", 400, (Member("m", 2, 0),) * 100)], [3], False).endswith("fewer structs.")
     refused([number, Union("n" * 10_000, 4, (Member("m", 1, 0),) * 100)], [2])
+
+
+class Counting:
+    """A shower that counts how often members are made."""
+
+    def __init__(self, view: View) -> None:
+        self.shower = Shower(view)
+        self.made = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.shower, name)
+
+    def members(self, id: int) -> list[Any]:
+        self.made += 1
+        return self.shower.members(id)
+
+
+def test_the_members_of_a_union_are_made_once() -> None:
+    """They are named where a member has no name, which may be often."""
+    types = [Int("int", 4, 32), Union("", 4, (Member("u", 1, 0), Member("v", 1, 0)))]
+    view = View(built(*types, Struct("s", 400, tuple(Member("", 2, 32 * at) for at in range(100)))), "x")
+    shower = Counting(view)
+    picture = layout_svg(view, cast("Shower", shower), [3], False)
+    assert (shower.made, picture.count(b"<title>union u | v: ")) == (2, 100)
 
 
 def test_the_command(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:

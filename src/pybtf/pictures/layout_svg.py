@@ -106,6 +106,7 @@ class _Maker:
         self._is_cut = False
         self._nameless: dict[int, bool] = {}
         self._types: dict[int, str] = {}
+        self._unions: dict[int, str] = {}
 
     def blocks(self, id: int) -> Iterator[tuple[str, list[Part], int]]:
         """A struct by itself; a union member by member, since they lie on each other."""
@@ -160,7 +161,7 @@ class _Maker:
             if inner:
                 return inner
         if kind == UNION and not name:
-            name = " | ".join(_text(each[0]) or "…" for each in self._shower.members(of)[:8])
+            name = self._names_in(of)
         end = start + (bits or 8 * size)
         what = f"{self._type_name(type)} {name}".strip()
         place = f"{start // 8}:{start % 8}, {_bits(bits)}" if bits else f"{start // 8:,}, {_bytes(size)}"
@@ -168,7 +169,7 @@ class _Maker:
         self._count(about)
         return [Part(start, end, name, about, "bits" if bits else KINDS.get(kind, "number"))]
 
-    # A type may be that of many members, and have a long name: each is looked at once.
+    # A type may be that of many members, and have as many itself, or a long name: each is looked at once.
 
     def _no_name(self, id: int) -> bool:
         if id not in self._nameless:
@@ -179,6 +180,12 @@ class _Maker:
         if id not in self._types:
             self._types[id] = _text(self._shower.type_name(id)).strip()
         return self._types[id]
+
+    def _names_in(self, id: int) -> str:
+        """The first names of a union, which has none itself."""
+        if id not in self._unions:
+            self._unions[id] = " | ".join(_text(each[0]) or "…" for each in self._shower.members(id)[:8])
+        return self._unions[id]
 
 
 def _with_holes(parts: list[Part], size: int) -> list[Part]:
