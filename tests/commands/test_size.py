@@ -349,3 +349,30 @@ def test_differences_are_looked_for_up_to_a_bound(monkeypatch: pytest.MonkeyPatc
     assert differs(*types) == ".m->->->: int int against int long"
     monkeypatch.setattr("pybtf.btf.duplicates.MAX_STEPS", 1)
     assert differs(*types) == "...->->: int int against int long"
+
+
+class CountingMembers(BTF):
+    """Counts the members of all structs that are made."""
+
+    made = 0
+
+    def type(self, id: int) -> Type:
+        found = super().type(id)
+        CountingMembers.made += len(getattr(found, "members", ()))
+        return found
+
+
+def test_members_of_either_definition_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pair may end at once, since the kinds differ, and yet one of both has many members, which are made."""
+    monkeypatch.setattr("pybtf.btf.duplicates.MAX_ALL_LOOKED", 1000)
+    monkeypatch.setattr(CountingMembers, "made", 0)
+    types: list[Type] = [Int("int", 4, 32), Struct("many", 4, (Member("", 1, 0),) * 300)]
+    for number in range(50):
+        types += [Struct(f"d{number}", 4, (Member("p", each, 0),)) for each in (1, 2)]
+    builder = BtfBuilder()
+    builder.extend(types)
+    found = duplicates(CountingMembers.from_bytes(builder.tobytes()))
+    assert [each.differences for each in found] == [[".p: int int against struct many"]] * 4 + [
+        ["not looked for any further"]
+    ] * 46
+    assert CountingMembers.made < 2000

@@ -81,7 +81,7 @@ def _compared(btf: BTF, a: int, b: int, most: int) -> tuple[str, int]:
         if looked >= most:
             return "not looked for any further", looked
         x, y = btf.type(left), btf.type(right)
-        looked += 1 + len(getattr(x, "members", ()) or getattr(x, "values", ()) or getattr(x, "params", ()))
+        looked += 1 + max(_count(x), _count(y))  # both are made anew each time, whatever they differ in
         different = _here(x, y)
         if different:
             path = _path(queue, at)
@@ -91,6 +91,11 @@ def _compared(btf: BTF, a: int, b: int, most: int) -> tuple[str, int]:
                 seen.add((one, other))
                 queue.append((one, other, at, step))
     return "nothing that can be seen", looked
+
+
+def _count(type: Type) -> int:
+    """How many members a type has, or what it has in their place."""
+    return max(len(getattr(type, each, ())) for each in ("members", "values", "params", "variables"))
 
 
 def _path(queue: list[tuple[int, int, int, str]], at: int) -> str:
