@@ -243,6 +243,23 @@ def test_structs_that_multiply_or_contain_themselves() -> None:
     refused(made(INT, Typedef("t", 3), Typedef("u", 2)), 2, bytes(4), "refers to itself")
 
 
+def test_long_names_are_cut_and_count_as_parts() -> None:
+    """In text a name is repeated for each element, in both forms that of a member for each struct."""
+    name = "n" * 100_000
+    inner = Struct("", 1, (Member("c", 1, 0),))
+    types = (Int("u8", 1, 8), inner, Array(2, 1, 2), Array(3, 1, 2), Struct("s", 4, (Member(name, 4, 0),)))
+    btf = made(*types)
+    found = text(btf, 5, b"\0\1\2\3")
+    assert (found.count(name[:1000] + "...["), name[:1001] in found) == (4, False)
+    assert list(as_json(Values(btf).of(5, bytes(4)))) == [name]
+    assert name not in "\n".join(as_text(name, 1))
+    many = Array(2, 1, 1000)
+    refused(made(types[0], Struct("", 1, (Member(name, 1, 0),)), many), 3, bytes(1000), "more parts", 1000)
+    refused(made(types[0], Enum("e", 1, (Enumerator(name, 0),)), many), 3, bytes(1000), "more parts", 1000)
+    variables = (SectionVar(2, 0, 1),) * 1000
+    refused(made(types[0], Var(name, 1), Datasec("d", 1, variables)), 3, b"\0", "more parts")
+
+
 def test_any_damage_is_an_input_error() -> None:
     chance = random.Random(1500)
     whole = (FOLDER / "values.bpfel.btf").read_bytes()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from .values import Address, Character, Elements, Enumerated, Group, Raw, Value
+from .values import MAX_NAME, Address, Character, Elements, Enumerated, Group, Raw, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,12 @@ INDENT = "    "
 
 def as_text(name: str, value: Value) -> Iterator[str]:
     """The lines that show a value, without line ends."""
-    return _lines(name, value, "")
+    return _lines(_shortened(name), value, "")
+
+
+def _shortened(name: str) -> str:
+    """A name is repeated for each element of an array, so it must not be of any length."""
+    return name if len(name) <= MAX_NAME else name[:MAX_NAME] + "..."
 
 
 def _lines(name: str, value: Value, indent: str) -> Iterator[str]:
@@ -23,7 +28,7 @@ def _lines(name: str, value: Value, indent: str) -> Iterator[str]:
         case Group(keyword, rows):
             yield f"{indent}{name} = {{" if name else f"{indent}{keyword} {{"
             for each, inner in rows:
-                yield from _lines(each, inner, indent + INDENT)
+                yield from _lines(_shortened(each), inner, indent + INDENT)
             yield f"{indent}}}"
         case Elements(items, total) if any(isinstance(each, Group | Elements) for each in items):
             for first, last, item in _runs(items):

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 MAX_DEPTH = 64
 ALL = 1 << 64
 MAX_BITS = 1024
+MAX_NAME = 1000
+"""Characters of a name that a part may have; longer ones, which no compiler makes, are as many parts more."""
 _FLOATS = {2: "e", 4: "f", 8: "d"}
 
 
@@ -130,7 +132,9 @@ class Values:
                 return self._int(type, data, bit, bits)
             case Enumeration():
                 value = self._number(type, data, bit, bits or 8 * type.size, type.signed)
-                return Enumerated(self._enumerators(type).get(value, ""), value)
+                name = self._enumerators(type).get(value, "")
+                self._left -= len(name) // MAX_NAME
+                return Enumerated(name, value)
             case Ptr():
                 return Address(self._number(type, data, bit, 8 * self.btf.pointer_size, False))
             case Float():
@@ -144,16 +148,17 @@ class Values:
             case Array():
                 return self._array(type, data, bit, depth)
             case Composite():
-                rows = [
-                    (name, self._value(member, data, bit + at, size, depth + 1))
-                    for name, member, at, size in type.members
-                ]
+                rows = []
+                for name, member, at, size in type.members:
+                    self._left -= len(name) // MAX_NAME
+                    rows.append((name, self._value(member, data, bit + at, size, depth + 1)))
                 return Group("union" if type.kind is Kind.UNION else "struct", rows)
             case Datasec():
-                rows = [
-                    (self.btf.type(id).name, self._value(id, data, bit + 8 * at, 0, depth + 1))
-                    for id, at, _ in type.variables
-                ]
+                rows = []
+                for id, at, _ in type.variables:
+                    name = self.btf.type(id).name
+                    self._left -= len(name) // MAX_NAME
+                    rows.append((name, self._value(id, data, bit + 8 * at, 0, depth + 1)))
                 return Group("section", rows)
             case _:
                 raise InputError(self.btf.place, f"{type} has no values", "a type that has")
