@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pybtf.btf.kinds import IntEncoding
-from pybtf.btf.types import Array, Const, Fwd, Int, Member, Struct, Type
+from pybtf.btf.types import Array, Const, Func, FuncProto, Fwd, Int, Member, Param, Ptr, Struct, Type
 from pybtf.btf.writer import BtfBuilder
 from pybtf.cli.main import main
 from pybtf.pahole.main import main as pahole
@@ -126,3 +126,13 @@ def test_each_bit_field_has_its_place_in_json(path: Path, run: Run) -> None:
 
 def test_what_could_be_smaller_and_has_no_name(path: Path, run: Run) -> None:
     assert run(main, "show", "--packable", "7", path) == "(null)\t24\t16\t8\n"
+
+
+def test_functions_of_structs_that_are_alike_are_added_up(run: Run, tmp_path: Path) -> None:
+    """They differ in the type of a member only. Recorded from pahole."""
+    alike = [Struct("d", 16, (Member("a", 1, 0), Member("b", type, 64))) for type in (2, 3)]
+    other, takes = Struct("d", 4, (Member("a", 1, 0),)), FuncProto(1, (Param("p", 7), Param("q", 7)))
+    types = SIGNED, Int("long int", 8, 64, IntEncoding.SIGNED), Ptr(1), *alike, Ptr(4), Ptr(5), other, Ptr(8)
+    protos = FuncProto(1, (Param("p", 6),)), takes, FuncProto(1, (Param("p", 9),))
+    functions = [Func(f"f{of}", of) for of in (10, 12, 11, 11)]
+    assert run(pahole, "-F", "btf", "-m", built(tmp_path, *types, *protos, *functions)) == "d\t5\nd\t1\n"

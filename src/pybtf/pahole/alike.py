@@ -18,42 +18,48 @@ END = None
 
 
 def different(view: View, shower: Shower, ids: list[int]) -> list[int]:
-    """Without those that are like one before, struct or union: the same name and size, and members in the same places,
-    with the same names, if both have one. Those without a name are never alike.
+    """Without those that are like one before, struct or union."""
+    return [id for id, first in firsts(view, shower, ids).items() if id == first]
+
+
+def firsts(view: View, shower: Shower, ids: list[int]) -> dict[int, int]:
+    """For each struct or union, the first that it is like, which may be itself: the same name and size, and members in
+    the same places, with the same names, if both have one. Those without a name are never alike.
     """
-    groups = _by_name(view, ids)
-    dropped: set[int] = set()
-    for name, group in groups.items():
+    found = {id: id for id in ids}
+    for name, group in _by_name(view, ids).items():
         kept: dict[tuple[object, ...], _Names] = {}
         for id in group if name and len(group) > 1 else ():
             members = shower.members(id)
             places = [(offset, bit, bits) for _, _, offset, bit, bits, *_ in members]
             same = kept.setdefault((shower.sums(id)["size"], *places), _Names())
-            if not same.add(tuple(member[0] for member in members)):
-                dropped.add(id)
-    return [id for id in ids if id not in dropped]
+            found[id] = same.first(tuple(member[0] for member in members), id)
+    return found
 
 
 class _Names:
     """Names of members, of those structs of one name that differ in nothing else."""
 
     def __init__(self) -> None:
-        self._all: dict[tuple[bytes, ...], None] = {}
-        self._partial: list[tuple[bytes, ...]] = []
+        self._all: dict[tuple[bytes, ...], int] = {}
+        self._partial: dict[tuple[bytes, ...], int] = {}
         """Those in which a name is missing."""
 
-    def add(self, names: tuple[bytes, ...]) -> bool:
-        """Whether they are others than all before. Where names are missing, no more than `MOST_ALIKE` are compared: so
-        many there are only in a file that was made to take long.
+    def first(self, names: tuple[bytes, ...], id: int) -> int:
+        """The first whose names these are, or may be. Where names are missing, no more than `MOST_ALIKE` are compared:
+        so many there are only in a file that was made to take long.
         """
+        if names in self._all:
+            return self._all[names]
         whole = all(names)
         others = self._partial if whole else self._all
-        if names in self._all or any(_alike(names, other) for other in islice(others, MOST_ALIKE)):
-            return False
-        self._all[names] = None
+        for other in islice(others, MOST_ALIKE):
+            if _alike(names, other):
+                return others[other]
+        self._all[names] = id
         if not whole:
-            self._partial.append(names)
-        return True
+            self._partial[names] = id
+        return id
 
 
 def _alike(names: tuple[bytes, ...], others: tuple[bytes, ...]) -> bool:

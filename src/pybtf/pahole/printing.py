@@ -11,7 +11,7 @@ import os
 from ..btf.kind_numbers import ENUM, ENUM64, FWD, STRUCT, TYPEDEF, UNION
 from ..errors import InputError, UsageError, printable, quoted
 from ..process import printing
-from .alike import different, in_order
+from .alike import different, firsts, in_order
 from .request import NAMES, is_elf
 
 TYPE_CHECKING = False
@@ -123,15 +123,20 @@ def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
 
 
 def _methods(request: Request, view: View, shower: Shower, ids: list[int]) -> Iterator[bytes]:
-    """How many parameters of functions point to each of these structs, without those that none does."""
+    """How many parameters of functions point to each of these structs, without those that none does. What is like one
+    before counts as that.
+    """
     from ..cli.show import packable_lines
 
     shown = {id for id in ids if view.kind(id) == STRUCT}
     if "packable" in request.printing:
         shown = {id for id in shown if list(packable_lines(view, shower, [id]))}
-    for id, count in shower.methods().items():
-        if id in shown:
-            yield _separator(request).join((_name(view, id), b"%d" % count)) + b"\n"
+    counts = {id: count for id, count in shower.methods().items() if id in shown}
+    sums: dict[int, int] = {}
+    for id, first in firsts(view, shower, list(counts)).items():
+        sums[first] = sums.get(first, 0) + counts[id]
+    for id, count in sums.items():
+        yield _separator(request).join((_name(view, id), b"%d" % count)) + b"\n"
 
 
 def _users(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
