@@ -136,3 +136,11 @@ def test_functions_of_structs_that_are_alike_are_added_up(run: Run, tmp_path: Pa
     protos = FuncProto(1, (Param("p", 6),)), takes, FuncProto(1, (Param("p", 9),))
     functions = [Func(f"f{of}", of) for of in (10, 12, 11, 11)]
     assert run(pahole, "-F", "btf", "-m", built(tmp_path, *types, *protos, *functions)) == "d\t5\nd\t1\n"
+
+
+def test_users_without_a_name_are_not_listed(run: Run, tmp_path: Path) -> None:
+    """Also not with `-a`. Recorded from pahole."""
+    types = SIGNED, Struct("s", 4, (Member("x", 1, 0),)), Ptr(2), Struct("", 4, (Member("m", 2, 0),))
+    path = built(tmp_path, *types, Struct("", 8, (Member("p", 3, 0),)), Struct("named", 4, (Member("m", 2, 0),)))
+    assert run(pahole, "-F", "btf", "-a", "-i", "s", path) == "named\n"
+    assert run(pahole, "-F", "btf", "-a", "-f", "s", path) == ""

@@ -140,11 +140,13 @@ def _methods(request: Request, view: View, shower: Shower, ids: list[int]) -> It
 
 
 def _users(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
-    """The structs with members of a type, or which of their members point to one; each struct once."""
+    """The structs with members of a type, or which of their members point to one; each struct once,
+    and none without a name.
+    """
     asked = request.printing
     pointers = "contains" not in asked
     kinds = (*NAMED, FWD) if pointers else NAMED
-    ids = _selected(request, view, shower)
+    ids = [id for id in _selected(request, view, shower) if view.name_of(id)]
     for name in asked[next(option for option in reversed(asked) if option in NAMES)].split(","):
         same = view.find(os.fsencode(name))
         wanted = next((id for id in same if view.kind(id) in kinds), 0)
