@@ -144,3 +144,23 @@ def test_users_without_a_name_are_not_listed(run: Run, tmp_path: Path) -> None:
     path = built(tmp_path, *types, Struct("", 8, (Member("p", 3, 0),)), Struct("named", 4, (Member("m", 2, 0),)))
     assert run(pahole, "-F", "btf", "-a", "-i", "s", path) == "named\n"
     assert run(pahole, "-F", "btf", "-a", "-f", "s", path) == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("-n -z 4", "s"),
+        ("-s -N -z 4", "s"),
+        ("-z 4 -n", "s\t2"),
+        ("-z 4 -V", "s"),
+        ("-V -z 4 -n", "s\t2"),
+        ("-n -V -z 4", "s\t2"),
+        ("-V -z 4", "struct s {"),
+        ("-V -q -z 4", "struct s {"),
+        ("-V -z 4 -C s", "struct s {"),
+    ],
+)
+def test_large_holes_with_other_options(options: str, expected: str, run: Run, tmp_path: Path) -> None:
+    """The last one says what is printed, but `-z` behind `-V` does not. Recorded from pahole."""
+    types = SIGNED, Int("long int", 8, 64, IntEncoding.SIGNED), Struct("s", 16, (Member("a", 1, 0), Member("b", 2, 64)))
+    assert run(pahole, "-F", "btf", *options.split(), built(tmp_path, *types)).partition("\n")[0] == expected

@@ -12,7 +12,7 @@ from ..btf.kind_numbers import ENUM, ENUM64, FWD, STRUCT, TYPEDEF, UNION
 from ..errors import InputError, UsageError, printable, quoted
 from ..process import printing
 from .alike import different, firsts, in_order
-from .request import NAMES, is_elf
+from .request import LARGE_HOLES, NAMES, is_elf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,17 +25,11 @@ if TYPE_CHECKING:
 NAMED = (STRUCT, UNION, ENUM, ENUM64, TYPEDEF)
 LARGEST = 0x7FFFFFFFFFFFFFFF
 
-LINES = ("sizes", "nr_members", "class_name_len")
-"""The options for a line of each type. The last one says what is in it."""
-
 METHODS = "nr_methods"
 """The option for how many parameters of functions point to a struct."""
 
 NAMELESS = "anon_include"
-"""The option for structs and unions without a name. Without one of `LINES`, those that a typedef names are printed."""
-
-LARGE_HOLES = "hole_size_ge"
-"""The option for structs with a hole of so many bytes. Without one of `LINES`, their names are printed."""
+"""The option for structs and unions without a name. Without lines, those that a typedef names are printed."""
 
 
 def print_types(request: Request) -> int:
@@ -79,7 +73,7 @@ def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
     if "contains" in asked or "find_pointers_to" in asked:
         yield from _users(request, view, shower)
         return
-    lines = any(name in asked for name in (*LINES, LARGE_HOLES))
+    lines = bool(request.line)
     if "class_name" in asked:
         missing: list[InputError] = []
         for name in asked["class_name"].split(","):
@@ -244,14 +238,13 @@ def _name(view: View, id: int) -> bytes:
 
 def _line(request: Request, view: View, shower: Shower, id: int) -> bytes:
     """Name and numbers of a struct or union."""
-    asked = request.printing
     separator = _separator(request)
     name = _name(view, id)
     if view.kind(id) not in (STRUCT, UNION):
         return shower.text(id)
     sums = shower.sums(id)
-    what = next((option for option in reversed(asked) if option in LINES), "")
-    if not what:
+    what = request.line
+    if what == LARGE_HOLES:
         return name + b"\n"
     if what == "sizes":
         return separator.join((name, b"%d" % sums["size"], b"%d" % sums["holes"])) + b"\n"

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 NAMES = ("class_name", "contains", "find_pointers_to")
 """The options that name types. The last one says which."""
 
+LINES = ("sizes", "nr_members", "class_name_len")
+"""The options for a line of each type."""
+
+LARGE_HOLES = "hole_size_ge"
+"""The option for structs with a hole of so many bytes. Their names are printed, unless `-V` is in front of it."""
+
 ABOUT_ENCODING = ("features", "all_features", "switch_on", "switch_off", "jobs")
 """Effects of options that say that something is to be encoded."""
 
@@ -52,6 +58,9 @@ class Request:
         """Options about types that are printed, by pahole's long names, with their values."""
         self.by_word = False
         """The types that are printed are named by a word of its own, which might have been meant as a file."""
+        self.line = ""
+        """Of the options that print a line for each type, the last one."""
+        self._verbose = False
         self._printing_as = ""
         self._not_printed = ""
         """What is wrong if types are to be printed."""
@@ -175,6 +184,7 @@ class Request:
 
     def _level(self, argument: str, value: str | None, spelling: str) -> None:
         self.verbosity = int(argument)
+        self._verbose |= self.verbosity > 0
 
     def _features(self, argument: str, value: str | None, spelling: str) -> None:
         """The first list of all switches everything off; then what any list names is switched on."""
@@ -221,6 +231,8 @@ class Request:
     def _print(self, argument: str, value: str | None, spelling: str) -> None:
         self.printing.pop(argument, None)  # the order is that of the command line: of some options, the last one wins
         self.printing[argument] = value or ""
+        if argument in LINES or (argument == LARGE_HOLES and not self._verbose):
+            self.line = argument
         self._printing_as = self._printing_as or spelling
 
     def _foreign(self, argument: str, value: str | None, spelling: str) -> None:
