@@ -164,3 +164,8 @@ def test_large_holes_with_other_options(options: str, expected: str, run: Run, t
     """The last one says what is printed, but `-z` behind `-V` does not. Recorded from pahole."""
     types = SIGNED, Int("long int", 8, 64, IntEncoding.SIGNED), Struct("s", 16, (Member("a", 1, 0), Member("b", 2, 64)))
     assert run(pahole, "-F", "btf", *options.split(), built(tmp_path, *types)).partition("\n")[0] == expected
+
+
+@pytest.mark.parametrize("options", ["-m -C b", "-C b -m", "-i b -m", "-m -f b"])
+def test_functions_are_counted_for_all_structs(options: str, path: Path, refused: Callable[..., str]) -> None:
+    assert "-m: it counts for all structs" in refused(pahole, "-F", "btf", *options.split(), path)

@@ -61,6 +61,8 @@ def _check(request: Request) -> None:
         )
     if formats is not None and "btf" not in formats.split(","):
         raise UsageError(f"-F {formats}: types are printed from BTF only")
+    if METHODS in request.printing and not request.by_word and any(name in request.printing for name in NAMES):
+        raise InputError("-m", "it counts for all structs, and some types are named", "neither -C, -i nor -f")
 
 
 def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
