@@ -169,3 +169,9 @@ def test_large_holes_with_other_options(options: str, expected: str, run: Run, t
 @pytest.mark.parametrize("options", ["-m -C b", "-C b -m", "-i b -m", "-m -f b"])
 def test_functions_are_counted_for_all_structs(options: str, path: Path, refused: Callable[..., str]) -> None:
     assert "-m: it counts for all structs" in refused(pahole, "-F", "btf", *options.split(), path)
+
+
+def test_every_name_begins_with_nothing(path: Path, run: Run) -> None:
+    """Recorded from pahole."""
+    assert run(pahole, "-F", "btf", "-s", "-x", "", path) == ""
+    assert run(pahole, "-F", "btf", "-a", "-s", "-x", "", path) == "(null)\t24\t1\n"

@@ -201,7 +201,7 @@ def _selected(request: Request, view: View, shower: Shower) -> list[int]:
     typedefs = shower.typedefs() if NAMELESS in asked else {}
     for id in shower.composites(NAMELESS not in asked):
         name, kind = view.name_of(typedefs.get(id, id) if not view.name_of(id) else id), view.kind(id)
-        if name and (not name.startswith(prefix) or (excluded and name.startswith(excluded))):
+        if name and (not name.startswith(prefix) or ("exclude" in asked and name.startswith(excluded))):
             continue
         if kind == (UNION if "structs" in asked else STRUCT if "unions" in asked else None):
             continue
