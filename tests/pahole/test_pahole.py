@@ -351,6 +351,13 @@ def test_names_that_are_empty(run: Run, elf: Path, option: str) -> None:
     assert f"{option}: the name is empty" in outcome.err
 
 
+@pytest.mark.parametrize("options", [[], ["-J"], ["-F", "btf"], ["-C", "x"]])
+def test_an_input_file_whose_name_is_empty(run: Run, options: list[str]) -> None:
+    outcome = run(*options, "")
+    assert (outcome.status, outcome.err.count("\n")) == (1, 1)
+    assert "the input file: the name is empty; expected the name of a file" in outcome.err
+
+
 # Languages
 
 

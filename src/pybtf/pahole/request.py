@@ -92,6 +92,8 @@ class Request:
             raise UsageError("no input file is given")
         if len(self.files) > 1:
             raise UsageError(_too_many(self.files))
+        if not self.file:
+            raise InputError("the input file", "the name is empty", "the name of a file")
 
     def _find_types(self) -> None:
         """As with pahole, a lone word that is no file names types, and no file means the running kernel's types."""
