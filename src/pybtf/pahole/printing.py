@@ -136,8 +136,8 @@ def _methods(request: Request, view: View, shower: Shower, ids: list[int]) -> It
 
 
 def _users(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
-    """The structs with members of a type, or which of their members point to one; each struct once,
-    and none without a name.
+    """The structs with members of a type, or which of their members point to one; each struct once, and none without
+    a name.
     """
     asked = request.printing
     pointers = "contains" not in asked
