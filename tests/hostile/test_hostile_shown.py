@@ -122,6 +122,7 @@ def test_what_is_small_and_would_become_large_or_slow(
 
 
 def test_what_is_small_and_stays_small(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """As pahole has it: `pahole -F btf -R -C R`."""
     path = tmp_path / "x.btf"
     path.write_bytes(holes(50, 5))
     assert main(["show", "-R", "R", str(path)]) == 0
