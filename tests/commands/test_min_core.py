@@ -10,6 +10,7 @@ import random
 import struct
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from pybtf import BTF, InputError
 from pybtf.btf.core_relocation import Relocator, Target
 from pybtf.btf.ext import BtfExt, Relocation, RelocationKind, read_object
 from pybtf.btf.min_core import MinCore
+from pybtf.btf.strings import Strings
 from pybtf.btf.type_compatibility import essential
 from pybtf.btf.types import (
     Array,
@@ -35,6 +37,7 @@ from pybtf.btf.types import (
 )
 from pybtf.btf.writer import BtfBuilder
 from pybtf.cli.main import main
+from pybtf.errors import Place
 from tests.builders.elfwriter import Section, bare
 from tests.conftest import ROOT
 
@@ -249,6 +252,105 @@ def test_programs_made_to_be_slow_are_refused(monkeypatch: pytest.MonkeyPatch) -
         asked = (relocator.resolve(Relocation("x", n, 2, "0:0", K.FIELD_EXISTS)) for n in range(10_000))
         with pytest.raises(InputError, match="too many steps"):
             list(asked)
+
+
+class _Counting(BTF):
+    """Notes the ids of types that are made."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.made: list[int] = []
+
+    def _decode(self, id: int) -> Type:
+        self.made.append(id)
+        return super()._decode(id)
+
+
+def counting(*types: Type) -> _Counting:
+    return _Counting(bytes(made(*types).data), None, Place("made", None, 0))
+
+
+def test_a_type_is_made_once_for_all_relocations() -> None:
+    """Of a program and of a kernel: many relocations may be about one struct with very many members."""
+    members = tuple(Member(f"m{n}", 1, 32 * n) for n in range(50))
+    local, target = (counting(INT, Struct("s", 200, members)) for _ in range(2))
+    records = b"".join(struct.pack("<4I", 0, 2, 1 + 4 * n, K.FIELD_EXISTS) for n in range(10))
+    ext_strings = b"\0" + b"".join(f"0:{n}\0".encode() for n in range(10))
+    local.strings = Strings(ext_strings, None, local.place)
+    head = struct.pack("<HBBI6I", 0xEB9F, 1, 0, 32, 0, 0, 0, 0, 0, 12 + len(records))
+    needs = MinCore(target)
+    needs.add(local, BtfExt(head + struct.pack("<III", 16, 1, 10) + records, local, local.place))
+    assert (local.made.count(2), target.made.count(2)) == (1, 2)  # once among the candidates
+    assert len(BTF.from_bytes(needs.to_bytes()).type(2).members) == 10  # type: ignore[attr-defined]
+
+
+def test_candidates_are_looked_for_once_by_name() -> None:
+    """Many types of a program may have a name to which the kernel's strings have very many flavours."""
+    target = counting(INT, *[Struct(f"s___{n}", 4) for n in range(50)])
+    relocator = Relocator(made(INT, *[Struct("s", 4)] * 20), Target(target))
+    for type in range(2, 22):
+        relocator.resolve(Relocation("x", 0, type, "0", K.TYPE_EXISTS))
+    assert len(target.made) == 2 * 50  # as candidates, and when they are compared
+
+
+LONG = "n" * 100_000
+
+
+def too_slow(relocator: Relocator, kind: K, access: str, type: int = 2) -> bool:
+    """Whether so many relocations are too many."""
+    with contextlib.suppress(InputError):
+        for _ in range(30):
+            relocator.resolve(Relocation("x", 0, type, access, kind))
+        return False
+    return True
+
+
+def _named(name: str, count: int) -> BTF:
+    member = Member("", 3, 0)
+    values = tuple(Enumerator(name, n) for n in range(count))
+    return made(INT, Struct("s", 8, (member,) * count), Struct(name, 8), Enum("e", 4, values))
+
+
+@pytest.mark.parametrize(("kind", "type"), [(K.TYPE_MATCHES, 2), (K.ENUMVAL_EXISTS, 4), (K.TYPE_MATCHES, 4)])
+def test_comparing_long_names_takes_steps(kind: K, type: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pybtf.btf.type_compatibility.MAX_STEPS", 10_000)
+    local, target = _named(f"{LONG}a___x", 20), _named(f"{LONG}b___x", 20)
+    assert too_slow(Relocator(local, Target(target)), kind, "0", type)
+    short = _named("a___x", 20), _named("b___x", 20)
+    assert resolved(short[1], kind, "0", type, short[0]) == 0
+
+
+def test_long_names_of_members_take_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pybtf.btf.type_compatibility.MAX_STEPS", 10_000)
+    local = made(INT, Struct("s", 4, (Member(f"{LONG}a", 1, 0),)))
+    target = made(INT, Struct("s", 4, (Member(f"{LONG}b", 1, 0),) * 100))
+    for kind, access in ((K.FIELD_EXISTS, "0:0"), (K.TYPE_MATCHES, "0")):
+        assert too_slow(Relocator(local, Target(target)), kind, access)
+
+
+def test_the_suffix_of_a_name_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+
+    def counted(name: str) -> str:
+        looked.append(name)
+        return essential(name)
+
+    monkeypatch.setattr("pybtf.btf.type_compatibility.essential", counted)
+    local, target = _named("a___x", 20), _named("b___x", 20)
+    relocator = Relocator(local, Target(target))
+    for n in range(20):
+        assert relocator.resolve(Relocation("x", 0, 4, str(n), K.ENUMVAL_EXISTS)).value == 0
+    assert sorted(looked) == ["a___x", "b___x"]
+
+
+def test_long_ways_take_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the program alone, too: a kernel need not have the type. Ways of usual length are free there."""
+    monkeypatch.setattr("pybtf.btf.type_compatibility.MAX_STEPS", 10_000)
+    levels = [Struct(f"s{n}", 8, (Member("a", n + 1, 0),)) for n in range(2, 62)]
+    relocator = Relocator(made(INT, *levels, INT), Target(made(INT)))
+    for _ in range(30):
+        assert not too_slow(relocator, K.FIELD_EXISTS, "0:0:0:0")
+    assert too_slow(relocator, K.FIELD_EXISTS, "0" + ":0" * 60)
 
 
 def test_long_chains_of_typedefs_are_followed_once() -> None:

@@ -29,7 +29,7 @@ from pybtf.errors import InputError, Place
 
 from .ext import Relocation, RelocationKind
 from .strings import decode_name
-from .type_compatibility import Ends, Pair, TooManySteps, alike, essential
+from .type_compatibility import Ends, Pair, TooManySteps, alike, essential, parts
 from .types import Array, Composite, Enumeration, Int, Member, Type
 
 if TYPE_CHECKING:
@@ -42,7 +42,11 @@ MAX_ACCESS = 640
 """Characters of a way in a message: a number has nine at most."""
 
 COST = 40
-"""Of following a way in one candidate, in steps of `type_compatibility`."""
+"""Of following a way in one candidate, in steps of `type_compatibility`; of a long one, in the program itself, too, of
+each step behind the first `USUAL`.
+"""
+
+USUAL = 4
 
 FIELDS = frozenset(kind for kind in RelocationKind if kind <= RelocationKind.FIELD_RSHIFT_U64)
 ENUMERATORS = frozenset((RelocationKind.ENUMVAL_EXISTS, RelocationKind.ENUMVAL_VALUE))
@@ -101,9 +105,16 @@ class Target:
         self.btf = btf
         self.ends = Ends(btf)
         self._flavoured: dict[str, list[str]] | None = None
+        self._candidates: dict[tuple[str, int], list[int]] = {}
 
     def candidates(self, root: Type) -> list[int]:
         """Ids of the types with this kind and essential name, in order."""
+        key = root.name, int(root.kind)
+        if key not in self._candidates:
+            self._candidates[key] = self._find(root)
+        return self._candidates[key]
+
+    def _find(self, root: Type) -> list[int]:
         name = essential(root.name)
         # A name with two suffixes loses one. What is left has one in the target, too, where it does not count.
         names = [*self.flavoured.get(name, ()), *([name] if essential(name) == name else ())]
@@ -151,19 +162,26 @@ class Relocator:
         self._left: dict[int, list[int]] = {}
         """Candidates by type of the program."""
 
+    def declared(self, relocation: Relocation) -> Type:
+        """The type of the program that a relocation is about."""
+        return self._ends.type(relocation.type)
+
     def resolve(self, relocation: Relocation) -> Result:
         """Raises InputError if the relocation makes no sense, or if candidates disagree."""
         kind = relocation.kind
         if kind is RelocationKind.TYPE_ID_LOCAL:
             return Result(relocation.type, None)
-        root = self.local.type(relocation.type)
+        root = self.declared(relocation)
         try:
             if not root.name:
                 raise _Impossible("a type without a name, which cannot be looked for")
             steps = _numbers(relocation.access)
             wanted: list[_Wanted] = []
             enumerator = ""
+            long = 0
             if kind in FIELDS:
+                long = COST * max(0, len(steps) - USUAL)
+                self._pair.spend(long)
                 wanted, way = self._wanted(root, steps)
                 field_value(self._ends, kind, way)
             elif kind in ENUMERATORS:
@@ -173,7 +191,7 @@ class Relocator:
             elif kind is RelocationKind.TYPE_SIZE and self.local.size_of(root.id) is None:
                 raise _Impossible("a type without a size, such as one that is only declared")
             candidates = self._candidates(root)
-            self._pair.spend(COST * len(candidates))
+            self._pair.spend((COST + long) * len(candidates))
             results = [
                 self._on(kind, relocation.type, id, steps[0], wanted, enumerator) for id in candidates
             ]
@@ -278,15 +296,15 @@ class Relocator:
         type = self._ends.of(root.id)
         if not isinstance(type, Enumeration) or len(steps) != 1 or steps[0] >= len(type.values):
             raise _Impossible("no such enumerator")
-        return essential(type.values[steps[0]].name)
+        return self._ends.essential(type.values[steps[0]].name)
 
     def _value_of(self, id: int, name: str) -> int | None:
         """The value of a candidate's enumerator with this essential name."""
         type = self.target.ends.of(id)
         if isinstance(type, Enumeration):
-            self._pair.spend(len(type.values))
+            self._pair.spend(len(type.values) * (1 + parts(name)))
             for each in type.values:
-                if essential(each.name) == name:
+                if self.target.ends.essential(each.name) == name:
                     return each.value
         return None
 
@@ -296,7 +314,7 @@ class Relocator:
         if not isinstance(type, Composite) or type.id in without or room <= 0:
             return None
         without.add(type.id)
-        self._pair.spend(len(type.members))
+        self._pair.spend(len(type.members) * (1 + parts(name)))
         for index, member in enumerate(type.members):
             if member.name == name:
                 return [Step(id, index)] if self._pair.fields_fit(local, member.type) else None

@@ -60,7 +60,7 @@ class KernelRelocator:
         result = self._main.resolve(relocation)
         if result.found is not None:
             return result, self._kernel.target
-        root = self._local.type(relocation.type)
+        root = self._main.declared(relocation)
         if not root.name or self._kernel.target.candidates(root):
             return result, self._kernel.target
         found = None

@@ -71,7 +71,7 @@ class MinCore:
     def _keep_chain(self, id: int) -> Type:
         """Keep a type, and what typedefs and qualifiers lead to, which is the result."""
         while True:
-            type = self.btf.type(id)
+            type = self._target.ends.type(id)
             known = id in self._kept
             if id:
                 self._kept.setdefault(id, set())

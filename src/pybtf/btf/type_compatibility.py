@@ -12,8 +12,8 @@ most lenient to the strictest, all of them behind typedefs, qualifiers and tags:
 A name counts up to a suffix `___anything`: programs have several versions of a struct under one name that way.
 
 The questions nest as types do, and in damaged BTF types nest without end. So below `MAX_LEVELS` levels the answer is
-no. All questions about one program together may take `MAX_STEPS` steps, each member that is looked at being one; a
-program that needs more is refused.
+no. All questions about one program together may take `MAX_STEPS` steps, each member that is looked at being one, and
+each part of a long name that is compared; a program that needs more is refused.
 """
 
 from __future__ import annotations
@@ -55,12 +55,35 @@ def essential(name: str) -> str:
     return found[1] if found else name
 
 
+def parts(name: str) -> int:
+    """Steps that it takes to compare a name, beside that for what has it: none for a usual one."""
+    return len(name) >> 8
+
+
 class Ends:
-    """What typedefs, qualifiers and tags of one BTF end at; each chain is followed once."""
+    """What typedefs, qualifiers and tags of one BTF end at; each chain is followed once, and each type made once: many
+    relocations may be about one that has very many members.
+    """
 
     def __init__(self, btf: BTF) -> None:
         self.btf = btf
         self._known: dict[int, Type] = {}
+        self._made: dict[int, Type] = {}
+        self._essential: dict[str, str] = {}
+
+    def type(self, id: int) -> Type:
+        """As `BTF.type`."""
+        type = self._made.get(id)
+        if type is None:
+            type = self._made[id] = self.btf.type(id)
+        return type
+
+    def essential(self, name: str) -> str:
+        """As the function, of a name in this BTF: very many may have one, and a long one is not looked at for each."""
+        short = self._essential.get(name)
+        if short is None:
+            short = self._essential[name] = essential(name)
+        return short
 
     def of(self, id: int) -> Type:
         """The type that a chain ends at; void, if it does not end."""
@@ -68,7 +91,7 @@ class Ends:
         end = self._known.get(id)
         while end is None:
             chain[id] = None
-            type = self.btf.type(id)
+            type = self.type(id)
             if not isinstance(type, Typedef | Volatile | Const | Restrict | TypeTag):
                 end = type
             elif type.type in chain:
@@ -119,8 +142,7 @@ class Pair:
                 case (Int(), Int()):
                     return not local.offset and not target.offset
                 case (Enumeration() | Fwd(), _):
-                    names = essential(local.name), essential(target.name)
-                    return not all(names) or names[0] == names[1]
+                    return not local.name or not target.name or self._same_name(local, target)
                 case _:
                     return local.kind in (Kind.PTR, Kind.FLOAT)
         return False
@@ -162,7 +184,7 @@ class Pair:
         for at in range(level, MAX_LEVELS):
             self.spend(1)
             local, target = self.local.of(local_id), self.target.of(target_id)
-            if essential(local.name) != essential(target.name):
+            if not self._same_name(local, target):
                 return False
             match local, target:
                 case (Ptr(), Ptr()):
@@ -175,8 +197,7 @@ class Pair:
                 case (Int(), Int()):
                     return local.size == target.size and local.signed == target.signed
                 case (Enumeration(), Enumeration()):
-                    self.spend(len(local.values) + len(target.values))
-                    return _enumerators_match(local, target)
+                    return self._enumerators_match(local, target)
                 case (FuncProto(), FuncProto()):
                     if len(local.params) != len(target.params):
                         return False
@@ -198,17 +219,28 @@ class Pair:
         for member in target.members:
             theirs.setdefault(member.name, []).append(member.type)
         for member in local.members:
+            self.spend(parts(member.name))
             if not any(self._match(member.type, each, False, level) for each in theirs.get(member.name, ())):
                 return False
         return True
+
+    def _enumerators_match(self, local: Enumeration, target: Enumeration) -> bool:
+        self.spend(len(local.values) + len(target.values))
+        if local.size != target.size:
+            return False
+        mine, theirs = self.local.essential, self.target.essential
+        known = {theirs(each.name) for each in target.values}
+        for each in local.values:
+            self.spend(parts(each.name))
+            if mine(each.name) not in known:
+                return False
+        return True
+
+    def _same_name(self, local: Type, target: Type) -> bool:
+        self.spend(parts(local.name) + parts(target.name))
+        return self.local.essential(local.name) == self.target.essential(target.name)
 
 
 def _is_union(type: Composite | Fwd) -> bool:
     return type.is_union if isinstance(type, Fwd) else type.kind is Kind.UNION
 
-
-def _enumerators_match(local: Enumeration, target: Enumeration) -> bool:
-    if local.size != target.size:
-        return False
-    theirs = {essential(each.name) for each in target.values}
-    return all(essential(each.name) in theirs for each in local.values)
