@@ -15,6 +15,7 @@ import pybtf
 from pybtf.dwarf.roots import LONGEST_TEXT, Budget, Damaged, heads
 from pybtf.dwarf.roots import root as read_root
 from pybtf.dwarf.skeletons import has_skeletons
+from pybtf.dwarf.split import Split
 from pybtf.encoded import Encoded
 from pybtf.errors import InputError, Place
 from tests.builders.dwarfwriter import Dwarf, uleb
@@ -128,6 +129,27 @@ def test_many_skeletons_of_one_unit(tmp_path: Path) -> None:
     program(tmp_path, skeleton * 18, abbrev, filling=MIB)
     with pytest.raises(InputError, match=r"x\.dwo: \.debug_info\.dwo\+0x0: .* more than 16 times"):
         pybtf.encode(path)
+
+
+def test_a_file_with_many_names_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large one would be in memory as often as a small program names it."""
+    names = [b"x.dwo", b"/proc/self/cwd/x.dwo", b"/proc/self/cwd/./x.dwo", b"symbolic.dwo", b"hard.dwo"]
+    info = b"".join(headed(SKELETON, b"\1" + name + b"\0") for name in names)
+    path = program(tmp_path, info, root(0x4A, (DWO_NAME, STRING)))
+    (tmp_path / "symbolic.dwo").symlink_to("x.dwo")
+    (tmp_path / "hard.dwo").hardlink_to(tmp_path / "x.dwo")
+    monkeypatch.chdir(tmp_path)
+    read: list[str] = []
+    load = Split._load
+
+    def counted(split: Split, path: str) -> Any:
+        read.append(path)
+        return load(split, path)
+
+    monkeypatch.setattr(Split, "_load", counted)
+    result = pybtf.encode(path)
+    assert (result.report.units.kept, ints(result)) == (len(names), 1)
+    assert [Path(each).name for each in read] == ["x.dwo"]
 
 
 @pytest.mark.parametrize(

@@ -227,6 +227,8 @@ class Split:
         self._rows = array("Q")
         self._files: dict[str, _File | str] = {}
         """By path; or why it is none."""
+        self._read_already: dict[object, _File | str] = {}
+        """By what `_which` says of a path."""
         self._passed: list[str] = []
         """Why packages cannot be used."""
         self._package = self._open_package(package)
@@ -411,11 +413,16 @@ class Split:
         return file
 
     def _open(self, path: str) -> _File | str:
-        """A file; "" if there is none, else why it cannot be used."""
+        """A file; "" if there is none, else why it cannot be used. One that has several names is read once: a name is
+        a few bytes in a program, and there are any number of them for one file.
+        """
         if path not in self._files:
             if not os.path.lexists(path):
                 return ""
-            self._files[path] = self._read(path)
+            which = _which(path)
+            if which not in self._read_already:
+                self._read_already[which] = self._read(path)
+            self._files[path] = self._read_already[which]
         return self._files[path]
 
     def _read(self, path: str) -> _File | str:
@@ -447,6 +454,15 @@ class Split:
                 return file
             self._passed.append(file)
         return None
+
+
+def _which(path: str) -> object:
+    """What all names of a file have in common; of what cannot be looked at, the name."""
+    try:
+        status = os.stat(path)  # noqa: PTH116
+    except (OSError, ValueError):
+        return path
+    return status.st_dev, status.st_ino
 
 
 def _sections(image: ElfImage, name: str) -> list[Section]:
