@@ -16,6 +16,7 @@ from pybtf.dwarf.roots import LONGEST_TEXT, Budget, Damaged, heads
 from pybtf.dwarf.roots import root as read_root
 from pybtf.dwarf.skeletons import has_skeletons
 from pybtf.dwarf.split import Split
+from pybtf.elf.image import ElfImage
 from pybtf.encoded import Encoded
 from pybtf.errors import InputError, Place
 from tests.builders.dwarfwriter import Dwarf, uleb
@@ -150,6 +151,25 @@ def test_a_file_with_many_names_is_read_once(tmp_path: Path, monkeypatch: pytest
     result = pybtf.encode(path)
     assert (result.report.units.kept, ints(result)) == (len(names), 1)
     assert [Path(each).name for each in read] == ["x.dwo"]
+
+
+def test_all_files_together_may_unpack_so_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each alone may: what is small can become `FREE_SIZE`, and there can be many."""
+    monkeypatch.setattr("pybtf.dwarf.split.FREE_SIZE", 4 * MIB)
+    path = program(tmp_path, headed(SKELETON, b"\1x.dwo\0"), root(0x4A, (DWO_NAME, STRING)))
+    with ElfImage.open(tmp_path / "x.dwo") as image:
+        own = [Section(each.name, bytes(image.data(each))) for each in image.sections if each.name.startswith(".debug")]
+    data = bare([*own, Section(".debug_str.dwo", bytes(3 * MIB), compress=9)])
+    for count, message in ((1, ""), (3, r"1\.dwo: compressed sections that, with those of other \.dwo files, become")):
+        for n in range(count):
+            (tmp_path / f"{n}.dwo").write_bytes(data)
+        info = b"".join(headed(SKELETON, b"\1%d.dwo\0" % n) for n in range(count))
+        path = program(tmp_path, info, root(0x4A, (DWO_NAME, STRING)))
+        if message:
+            with pytest.raises(InputError, match=message):
+                pybtf.encode(path)
+        else:
+            assert ints(pybtf.encode(path)) == 1
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ from pybtf.dwarf.roots import (
     root,
 )
 from pybtf.dwarf.separate import LONGEST
+from pybtf.elf.compressed import FREE_SIZE, MAX_RATIO
 from pybtf.elf.constants import ET_REL
 from pybtf.elf.image import ElfImage, Section
 from pybtf.errors import InputError, Place, shortened
@@ -61,6 +62,11 @@ _ALWAYS: Final = 1 << 20
 """An object that is linked twice has two skeletons of one unit. So many times the bytes of a file's units may be taken,
 and so many bytes more: not without end, as in sixty bytes a program can name one large unit again.
 """
+_UNPACKED: Final = (
+    f"compressed sections that, with those of other .dwo files, become {FREE_SIZE >> 20} MiB more than "
+    f"{MAX_RATIO} times the files", "fewer bytes",
+    "If the files can be trusted, decompress them with `objcopy --decompress-debug-sections` first.",
+)  # fmt: skip
 LARGEST: Final = 0xFFFFFFF0
 """Bytes of a section after all files are in it: offsets are of 32 bits."""
 
@@ -233,6 +239,8 @@ class Split:
         """Why packages cannot be used."""
         self._package = self._open_package(package)
         self._used: list[_File] = []
+        self._free = FREE_SIZE
+        """Bytes that may still be unpacked beyond what files of their sizes may have: small ones can be many."""
         self._signatures: set[int] = set()
         """Of the type units that are taken."""
 
@@ -436,7 +444,11 @@ class Split:
             own = self.image
             if (image.is64, image.little, image.machine) != (own.is64, own.little, own.machine):
                 raise InputError(path, "is for another kind of machine", f"that of {own.path}")
-            return _File(image)
+            file = _File(image)
+            self._free -= image.free_taken()
+            if self._free < 0:
+                raise InputError(image.place(), *_UNPACKED)
+            return file
 
     def _open_package(self, given: str | None) -> _File | None:
         """The `.dwp` that is given, or that is beside the program. Raises `InputError` if the one that is given cannot

@@ -3,11 +3,11 @@
 The size after decompression is declared in the section and taken as a claim, not as a fact. It bounds the
 output: a stream that yields one byte more, or one less, is damaged. And it is itself bounded, since a few KiB
 can honestly unpack to many GiB of zeros, and sections can overlap, so that the same KiB do it again: all that is
-unpacked for one image comes out of one budget, of `MAX_RATIO` times the size of the file and `FREE_SIZE`. Debug
-sections reach 3 to 10 with zlib and 20 with zstd at its best, and a file has other contents as well; zlib ends
-at 1030, zstd nowhere. Sections of DIEs come out of a second budget, too, in which only `FREE_DIES` are free: of each of
-their bytes the encoder may make a hundred. The output goes to an anonymous map, whose pages exist only once written, so
-that the peak is the size of the data and no second copy is ever made.
+unpacked for one image comes out of one budget, of `MAX_RATIO` times the size of the file and `FREE_SIZE`; all the
+`.dwo` files of a program have one `FREE_SIZE`. Debug sections reach 3 to 10 with zlib and 20 with zstd at its best, and
+a file has other contents as well; zlib ends at 1030, zstd nowhere. Sections of DIEs come out of a second budget, in
+which only `FREE_DIES` are free, too: of each of their bytes the encoder may make a hundred. The output goes to an
+anonymous map, whose pages exist only once written, so that the peak is the size of the data and no second copy is made.
 """
 
 from __future__ import annotations
@@ -56,6 +56,10 @@ class Budget:
                 raise _too_many(place, size, packed, behind, f"at most {limit} bytes of DIEs in all")
             self.dies -= size
         self.left -= size
+
+    def free_taken(self) -> int:
+        """How much of `FREE_SIZE` has been needed."""
+        return max(0, self.limit - self.left - MAX_RATIO * self.stored)
 
 
 def _has_dies(name: str) -> bool:

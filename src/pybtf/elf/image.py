@@ -248,6 +248,10 @@ class ElfImage:
             self._cache[section.index] = found
         return found
 
+    def free_taken(self) -> int:
+        """How many bytes were unpacked beyond what the size of the file allows (`FREE_SIZE` in compressed.py)."""
+        return self._budget.free_taken() if self._budget is not None else 0
+
     def copy(self, section: Section) -> memoryview | bytes:
         """The section's contents in memory of its own, whatever becomes of the file."""
         data = self.data(section)
