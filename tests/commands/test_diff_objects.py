@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from pybtf import BTF, Builder
+from pybtf.btf.ext import Relocation
 from pybtf.btf.ext import RelocationKind as K
 from pybtf.btf.types import Int, Member, Struct, Type
 from pybtf.btf.writer import BtfBuilder
 from pybtf.cli.main import main
-from pybtf.differences.objects import BROKEN, diff_objects, lines
+from pybtf.differences.objects import BROKEN, Outcome, Spelling, cut, diff_objects, lines
 from pybtf.errors import InputError
 from tests.builders.elfwriter import Section, bare
 from tests.conftest import ROOT
@@ -231,3 +232,55 @@ def test_of_a_type_that_is_gone_the_loader_puts_in_0(tmp_path: Path) -> None:
     (found,) = diff_objects([path], made(local), made(local[1:]))
     told = [line for line in lines(found) if line.startswith("- ")]
     assert told == ["- struct s: size 4 -> 0", "- struct s: type id 1 -> 0", "- struct s.a: size 4 -> nothing"]
+
+
+def compared(tmp_path: Path, content: bytes, old: BTF, new: BTF) -> tuple[Outcome, ...]:
+    path = tmp_path / "x.o"
+    path.write_bytes(content)
+    return diff_objects([path], old, new)[0].outcomes
+
+
+def test_what_is_about_very_long_names_is_short(tmp_path: Path) -> None:
+    """In a small object thousands of relocations may be about one name, and each may be told."""
+    name = "n" * 100_000
+    kernels = [made([Int("int", 4, 32), Struct(name, 12, (Member("m", 1, at),))]) for at in (0, 32)]
+    types: list[Type] = [Int("int", 4, 32), Struct(name, 8, (Member("m", 1, 0), Member(name, 1, 32)))]
+    rows = [(2, "0:0", K.FIELD_BYTE_OFFSET), (2, "0:1", K.TYPE_SIZE), (2, "0:2", K.FIELD_EXISTS)]
+    found = compared(tmp_path, program(types, rows), *kernels)
+    assert [each.what for each in found] == ["changed", "unclear", "unclear"]
+    assert all(len(each.field) < 2000 and len(each.note) < 3000 for each in found)
+    assert found[0].field.startswith("struct nnn")
+
+
+def test_a_way_that_is_too_long_is_not_followed(tmp_path: Path) -> None:
+    """A struct may contain itself by a long name: each step would make the text longer by that."""
+    types: list[Type] = [Int("int", 4, 32), Struct("s", 8, (Member("n" * 4000, 2, 0),))]
+    found = compared(tmp_path, program(types, [(2, "0" + ":0" * 5000, K.FIELD_EXISTS)]), made(types), made(types))
+    assert [each.what for each in found] == ["unclear"]
+    assert "more than 64 steps" in found[0].note
+    assert len(found[0].field) < 1000
+    found = compared(tmp_path, program(types, [(2, "0" + ":0" * 60, K.FIELD_SIGNED)]), made(types), made([types[0]]))
+    assert len(found[0].field) < 1000
+
+
+def test_a_line_of_source_that_is_very_long_is_cut() -> None:
+    assert cut("x" * 4096) == "x" * 4096
+    assert len(cut("x" * 100_000)) < 1000
+
+
+def test_a_type_of_the_program_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To say what relocations are about: very many may be about one that has very many members."""
+    types = [Int("int", 4, 32), Struct("s", 80, tuple(Member(f"m{n}", 1, 32 * n) for n in range(20)))]
+    local = made(types)
+    asked: list[int] = []
+    decode = BTF._decode
+
+    def counted(btf: BTF, id: int) -> Type:
+        asked.append(id)
+        return decode(btf, id)
+
+    monkeypatch.setattr(BTF, "_decode", counted)
+    spelling = Spelling(local)
+    said = [spelling.of(Relocation("x", 0, 2, f"0:{n}", K.FIELD_EXISTS)) for n in range(20)]
+    assert said == [f"struct s.m{n}" for n in range(20)]
+    assert asked.count(2) <= 2  # for its name, and for its members

@@ -25,7 +25,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from pybtf.errors import InputError, Place
+from pybtf.errors import InputError, Place, shortened
 
 from .ext import Relocation, RelocationKind
 from .strings import decode_name
@@ -198,7 +198,7 @@ class Relocator:
             return self._agreed(root, results) or Result(0 if kind in _ZERO else None, None)
         except (_Impossible, TooManySteps) as error:
             what = str(error) or "looking for it takes too many steps; expected BTF made by a compiler or encoder"
-            where = f"{relocation.section}+{relocation.offset:#x}: {kind.name.lower()} of {root}"
+            where = f"{shortened(relocation.section)}+{relocation.offset:#x}: {kind.name.lower()} of {said(root)}"
             where += f", {relocation.access[:MAX_ACCESS]!r}"
             raise InputError(Place(self.local.place.file, ".BTF.ext"), f"{where}: {what}") from None
 
@@ -262,7 +262,7 @@ class Relocator:
                 way = _to_element(self.local, way, type, index)
                 found.append(_Wanted(None, index, type.type))
             else:
-                raise _Impossible(f"{type} has no member or element {index}")
+                raise _Impossible(f"{said(type)} has no member or element {index}")
         return found, way
 
     def _follow(self, root: int, element: int, wanted: list[_Wanted]) -> Way | None:
@@ -340,18 +340,31 @@ def _to_element(btf: BTF, way: Way, array: Array, index: int) -> Way:
     return Way(way.root, (), array.type, way.bit_offset + 8 * index * (btf.size_of(array.type) or 0))
 
 
+def said(type: Type) -> str:
+    """A type in a message: as it is, unless its name is very long."""
+    name = shortened(type.name)
+    return str(type) if name == type.name else f"[{type.id}] {type.kind.name} {name!r}"
+
+
 def _told(result: Result) -> str:
     bits = f" at bit {result.found.bit_offset}" if result.found is not None and result.found.steps else ""
     return f"{result.value}{bits}"
 
 
 def _numbers(access: str) -> list[int]:
+    try:
+        return way_of(access)
+    except ValueError as error:
+        raise _Impossible(str(error)) from None
+
+
+def way_of(access: str) -> list[int]:
+    """The numbers of a way. Raises ValueError."""
     if not _ACCESS.fullmatch(access):
-        raise _Impossible("no numbers with colons between them")
-    steps = [int(number) for number in access.split(":", MAX_STEPS)[:MAX_STEPS]]
+        raise ValueError("no numbers with colons between them")
     if access.count(":") >= MAX_STEPS:
-        raise _Impossible(f"more than {MAX_STEPS} steps")
-    return steps
+        raise ValueError(f"more than {MAX_STEPS} steps")
+    return [int(number) for number in access.split(":")]
 
 
 _ACCESS = re.compile(r"\d{1,9}(:\d{1,9})*", re.ASCII)

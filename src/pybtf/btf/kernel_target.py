@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pybtf.errors import InputError, Place
 
-from .core_relocation import Relocator, Result, Target
+from .core_relocation import Relocator, Result, Target, said
 from .opening import open_module
 
 if TYPE_CHECKING:
@@ -75,5 +75,5 @@ class KernelRelocator:
             elif here.value != found[0].value:
                 names = f"{found[1].btf.place.file} and {module.btf.place.file}"
                 where = Place(self._local.place.file, ".BTF.ext")
-                raise InputError(where, f"{root}: modules disagree, {names}", "one meaning in all modules")
+                raise InputError(where, f"{said(root)}: modules disagree, {names}", "one meaning in all modules")
         return found or (result, self._kernel.target)

@@ -11,12 +11,12 @@ import os
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from ..btf.core_relocation import ENUMERATORS, FIELDS, Result, Target
+from ..btf.core_relocation import ENUMERATORS, FIELDS, MAX_ACCESS, Result, Target, way_of
 from ..btf.ext import Relocation, RelocationKind, read_object
 from ..btf.fields import resolve
 from ..btf.kernel_target import Kernel, KernelRelocator
-from ..btf.types import Array, Composite, Enumeration
-from ..errors import InputError, PybtfError
+from ..btf.types import Array, Composite, Enumeration, Type
+from ..errors import InputError, PybtfError, shortened
 from ..records import record
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ def _diff_object(path: str, kernels: tuple[Kernel, Kernel]) -> ObjectDifferences
         return ObjectDifferences(path, 0, ())
     places = _Places(local, ext)
     relocators = KernelRelocator(local, kernels[0]), KernelRelocator(local, kernels[1])
+    spelling = Spelling(local)
     known: dict[tuple[int, str, int], Outcome | None] = {}
     spots: dict[tuple[int, str, int], list[Spot]] = {}
     count = 0
@@ -112,7 +113,7 @@ def _diff_object(path: str, kernels: tuple[Kernel, Kernel]) -> ObjectDifferences
         count += 1
         key = relocation.type, relocation.access, int(relocation.kind)
         if key not in known:
-            known[key] = _outcome(local, relocation, relocators)
+            known[key] = _outcome(spelling, relocation, relocators)
         if known[key] is not None:
             spots.setdefault(key, []).append(places.of(relocation))
     outcomes = []
@@ -126,7 +127,7 @@ def _diff_object(path: str, kernels: tuple[Kernel, Kernel]) -> ObjectDifferences
 
 
 def _outcome(
-    local: BTF, relocation: Relocation, relocators: tuple[KernelRelocator, KernelRelocator]
+    spelling: Spelling, relocation: Relocation, relocators: tuple[KernelRelocator, KernelRelocator]
 ) -> Outcome | None:
     """What became of it, None if nothing did."""
     kind = relocation.kind
@@ -140,8 +141,8 @@ def _outcome(
             notes.append(error.found)
     old, new = results
     name = WORDS[kind]
-    field = spell(local, relocation)
     if old is None or new is None:
+        field = spelling.of(relocation)
         values = [each[0].value if each is not None else None for each in results]
         return Outcome(UNCLEAR, name, field, values[0], values[1], None, None, "; ".join(dict.fromkeys(notes)), ())
     was, now = old[0].found is not None, new[0].found is not None
@@ -151,7 +152,8 @@ def _outcome(
         same = value[0] == value[1] or kind is RelocationKind.TYPE_ID_TARGET
         if same and (sizes[0] == sizes[1] or kind is not RelocationKind.FIELD_BYTE_OFFSET):
             return None
-        return Outcome(CHANGED, name, field, *value, *sizes, "", ())
+        return Outcome(CHANGED, name, spelling.of(relocation), *value, *sizes, "", ())
+    field = spelling.of(relocation)
     what = CHANGED if name in ("exists", "matches") else FOUND if now else BROKEN
     return Outcome(what, name, field, *value, *sizes, "", ())
 
@@ -189,33 +191,64 @@ class _Places:
         at = bisect_right(self._starts.get((1, section), []), offset) - 1
         if at >= 0:
             _, file, line, source = self._lines[section][at]
-        return Spot(section, offset, function, file.rpartition("/")[2], line, source.strip())
+        file = file.rpartition("/")[2]
+        return Spot(cut(section), offset, cut(function), cut(file), line, cut(source).strip())
 
 
-def spell(local: BTF, relocation: Relocation) -> str:
-    """What a relocation is about: `struct task_struct.se.avg.load_sum`, `enum bpf_map_type.BPF_MAP_TYPE_HASH`."""
-    root = local.c_name(relocation.type)
-    try:
-        steps = [int(part) for part in relocation.access.split(":")]
-        type = resolve(local, relocation.type)
+MAX_TEXT = 4096
+"""Characters of a line of source, or of what a relocation is about."""
+
+
+def cut(text: str) -> str:
+    """The text for an outcome, without its middle if it is very long: one string may be that of very many."""
+    return text if len(text) <= MAX_TEXT else shortened(text)
+
+
+class Spelling:
+    """What relocations of one object are about: `struct task_struct.se.avg.load_sum`, `enum e.BPF_MAP_TYPE_HASH`.
+
+    Very many may be about one type with very many members, which is made once.
+    """
+
+    def __init__(self, local: BTF) -> None:
+        self._local = local
+        self._names: dict[int, str] = {}
+        self._types: dict[int, Type] = {}
+
+    def of(self, relocation: Relocation) -> str:
+        id = relocation.type
+        if id not in self._names:
+            self._names[id] = cut(self._local.c_name(id))
+        root = self._names[id]
+        try:
+            return cut(self._way(root, relocation))
+        except (ValueError, IndexError, PybtfError):
+            return f"{root}, {relocation.access[:MAX_ACCESS]!r}"
+
+    def _way(self, root: str, relocation: Relocation) -> str:
+        steps = way_of(relocation.access)
+        type = self._resolved(relocation.type)
         if relocation.kind in ENUMERATORS and isinstance(type, Enumeration):
-            return f"{root}.{type.values[steps[0]].name}"
+            return f"{root}.{cut(type.values[steps[0]].name)}"
         if relocation.kind not in FIELDS:
             return root
         text = f"{root}[{steps[0]}]" if steps[0] else root
         for index in steps[1:]:
             if isinstance(type, Composite):
                 member = type.members[index]
-                text += f".{member.name}" if member.name else ""
-                type = resolve(local, member.type)
+                text += f".{cut(member.name)}" if member.name else ""
+                type = self._resolved(member.type)
             elif isinstance(type, Array):
                 text += f"[{index}]"
-                type = resolve(local, type.type)
+                type = self._resolved(type.type)
             else:
                 break
-    except (ValueError, IndexError, PybtfError):
-        return f"{root}, {relocation.access!r}"
-    return text
+        return text
+
+    def _resolved(self, id: int) -> Type:
+        if id not in self._types:
+            self._types[id] = resolve(self._local, id)
+        return self._types[id]
 
 
 # -- in words --------------------------------------------------------------------------------------------
