@@ -170,8 +170,11 @@ class _Places:
     def __init__(self, local: BTF, ext: BtfExt) -> None:
         self._functions: dict[str, list[tuple[int, str]]] = {}
         self._lines: dict[str, list[tuple[int, str, int, str]]] = {}
+        names: dict[int, str] = {}  # any type may be named, also one with very many members, very often
         for function in ext.functions():
-            self._functions.setdefault(function.section, []).append((function.offset, local.type(function.type).name))
+            if function.type not in names:
+                names[function.type] = local.type(function.type).name
+            self._functions.setdefault(function.section, []).append((function.offset, names[function.type]))
         for line in ext.lines():
             self._lines.setdefault(line.section, []).append((line.offset, line.file, line.line, line.source))
         for rows in (*self._functions.values(), *self._lines.values()):
