@@ -15,10 +15,10 @@ from .types import (
     Fwd,
     Int,
     Ptr,
+    Ref,
     Restrict,
     Symbol,
     Type,
-    Typedef,
     TypeTag,
     Volatile,
 )
@@ -31,6 +31,9 @@ _QUALIFIERS = {Kind.CONST: ["const"], Kind.VOLATILE: ["volatile"], Kind.RESTRICT
 _POINTERS_ASKED = 1000
 """Members looked at for the size of pointers; the first ones of a program tell it."""
 _POINTER_DEPTH = 32
+_LEADING = frozenset(
+    (Kind.PTR, Kind.ARRAY, Kind.CONST, Kind.VOLATILE, Kind.RESTRICT, Kind.TYPEDEF, Kind.TYPE_TAG)
+)
 _NAME_BUDGET = 200
 """Types visited for one C name. Real names need a handful; hostile prototypes multiply without end."""
 
@@ -49,12 +52,15 @@ def guess_pointer_size(btf: BTF) -> int:
 def _pointers_are_short(btf: BTF) -> bool:
     """Whether a member that is a pointer, or an array of such, ends before 8 bytes for each, and not before 4."""
     left = _POINTERS_ASKED
+    known: dict[int, int] = {}  # very many members may be of one type
     for type in btf:
         if not isinstance(type, Composite):
             continue
         starts = [member.bit_offset for member in type.members]
         for number, member in enumerate(type.members):
-            count = 0 if member.bitfield_size else _pointers(btf, member.type)
+            if member.type not in known:
+                known[member.type] = _pointers(btf, member.type)
+            count = 0 if member.bitfield_size else known[member.type]
             if not count:
                 continue
             end = 8 * type.size
@@ -72,6 +78,8 @@ def _pointers(btf: BTF, id: int) -> int:
     """How many pointers a value of this type is made of; 0 if it is something else."""
     count = 1
     for _ in range(_POINTER_DEPTH):
+        if btf.kind_of(id) not in _LEADING:  # a struct with very many members need not be made
+            return 0
         try:
             type = btf.type(id)
         except InputError:
@@ -80,8 +88,8 @@ def _pointers(btf: BTF, id: int) -> int:
             return count
         if isinstance(type, Array):
             count *= type.nelems
-        elif not isinstance(type, (Const, Volatile, Restrict, Typedef, TypeTag)):
-            return 0
+        else:
+            assert isinstance(type, Ref)
         id = type.type
     return 0
 
