@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import struct
 import subprocess
 import sys
@@ -297,6 +298,24 @@ def test_cc_cuts_an_object_that_cannot_be_removed(
         place.chmod(0o755)
     assert "Permission denied" in capfd.readouterr().err
     assert (link.is_symlink(), object_file.read_bytes(), object_file.stat().st_mtime) == (True, b"\x7fELF", 0)
+
+
+def test_cc_takes_an_object_that_is_write_protected(
+    compiler: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As ccache leaves them with `hard_link`. What was there before, for `pybtf object`, is protected."""
+    cached = Path("a.o")
+    cached.chmod(0o444)
+    before = cached.read_bytes()
+    # root may write to all files
+    monkeypatch.setattr(os, "access", lambda path, mode, **_: mode != os.W_OK)
+    assert main(["object", "a.o"]) == 1
+    assert "it is write-protected" in capfd.readouterr().err
+    compiler.write_text(compiler.read_text().replace("cp a.o", "ln a.o"))
+    assert main(["cc", "--", str(compiler), "-c", "x.c", "-o", "out.o"]) == 0
+    assert (stat.S_IMODE(Path("out.o").stat().st_mode), cached.read_bytes()) == (0o444, before)
+    with ElfImage.open("out.o") as image:
+        assert find_index(image) is not None
 
 
 @pytest.mark.parametrize("there", ["fifo", "link", "/dev/null", ".", "none", "nul\0"])

@@ -25,7 +25,8 @@ and default ACLs too: reading the umask would mean setting it). A replaced file 
 extended attributes, ACLs among them. An owner that may not be given away is not kept, and set-user-id and
 set-group-id bits then go, as on `chown`. Capabilities and integrity hashes go too, as on any write: they
 vouch for the old bytes. A file that may not be written to is refused, although the rename would work:
-write protection means the contents.
+write protection means the contents. Only of a file that was made a moment ago for us to complete it does not: ccache
+write-protects what it links from its cache.
 
 *What is written to directly.* Devices, fifos and sockets have no contents to protect and must not be replaced
 by a file. The same holds for /dev/stdout, /dev/fd/N and the like, whatever is behind them: the descriptor
@@ -153,8 +154,11 @@ class Replacement:
         durable: bool = True,
         advice: str = "",
         there: _There | None = None,
+        protected: bool = False,
     ) -> None:
-        """`there`: what is at `path`, if somebody has looked."""
+        """`there`: what is at `path`, if somebody has looked. `protected`: our own file is replaced even if it is
+        write-protected; it stays so.
+        """
         self.path = path
         self._durable = durable
         self._advice = advice
@@ -171,7 +175,7 @@ class Replacement:
                 if os.path.islink(path):
                     self.target = os.path.realpath(path)
             if self.old is not None:
-                _check_replaceable(self.old, path, advice)
+                _check_replaceable(self.old, path, advice, protected)
         self._like = self.old or like
         self._signals = EndSignals(self._discard)
 
@@ -439,7 +443,7 @@ def _stat_or_none(path: str) -> os.stat_result | None:
         return None
 
 
-def _check_replaceable(old: os.stat_result, path: str, advice: str) -> None:
+def _check_replaceable(old: os.stat_result, path: str, advice: str, protected: bool) -> None:
     if stat.S_ISDIR(old.st_mode):
         raise IsADirectoryError(errno.EISDIR, "is a folder", path)
     if not stat.S_ISREG(old.st_mode):
@@ -452,6 +456,8 @@ def _check_replaceable(old: os.stat_result, path: str, advice: str) -> None:
         if os.geteuid() not in (0, old.st_uid):
             hint = advice or "Name another file."
             raise OutputError(f"{path}: cannot be written: it belongs to {_user(old.st_uid)}. {hint}")
+        if protected:
+            return
         hint = f"Allow it (chmod u+w). {advice or 'Or name another file.'}"
         raise OutputError(f"{path}: cannot be written: it is write-protected. {hint}")
 

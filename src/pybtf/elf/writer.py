@@ -114,11 +114,14 @@ def rewrite(
     *,
     expect: os.stat_result | None = None,
     durable: bool = True,
+    protected: bool = False,
 ) -> None:
-    """Replace an ELF file by what `make` makes of it, at once. The same is kept, and raised, as by `put_sections`."""
+    """Replace an ELF file by what `make` makes of it, at once. The same is kept, and raised, as by `put_sections`;
+    `protected` as for `Replacement`.
+    """
     name = os.fspath(path)
     with _Source(name, expect) as source:
-        _replace(source, make(read_outline(name, source.fd, source.stat.st_size)), durable)
+        _replace(source, make(read_outline(name, source.fd, source.stat.st_size)), durable, protected)
 
 
 def replace_contents(path: str, content: Bytes, *, expect: os.stat_result, durable: bool = True) -> None:
@@ -129,8 +132,8 @@ def replace_contents(path: str, content: Bytes, *, expect: os.stat_result, durab
         _replace(source, content, durable)
 
 
-def _replace(source: _Source, content: Bytes, durable: bool) -> None:
-    with Replacement(source.path, durable=durable) as new:
+def _replace(source: _Source, content: Bytes, durable: bool, protected: bool = False) -> None:
+    with Replacement(source.path, durable=durable, protected=protected) as new:
         with explained(source.path):
             _write_at(new.fd, 0, content)
         source.check_unchanged()

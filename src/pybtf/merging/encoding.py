@@ -38,8 +38,10 @@ class Outcome:
     one_unit: bool = False
 
 
-def encode_object(path: str, features: Features, how: Placing) -> Outcome:
-    """Give the object file `path` its values, in place, all or nothing. Raises `PybtfError`."""
+def encode_object(path: str, features: Features, how: Placing, protected: bool = False) -> Outcome:
+    """Give the object file `path` its values, in place, all or nothing; `protected`: even if it is write-protected.
+    Raises `PybtfError`.
+    """
     with ElfImage.open(path) as image:
         size = image.size
         early = _needless(image, features, how)
@@ -47,7 +49,7 @@ def encode_object(path: str, features: Features, how: Placing) -> Outcome:
             return Outcome(path, early, before=size, after=size)
         values = object_values(image, path, features, how.strip)
         status = image.status
-    put_values(path, values, how, status)
+    put_values(path, values, how, status, protected)
     after = os.stat(path).st_size  # noqa: PTH116
     return Outcome(path, DONE, values.piece.units, size, after, bool(values.piece.flags & ONE_UNIT))
 
@@ -118,7 +120,7 @@ def encode_compiled(path: str, features: Features, how: Placing) -> None:
     with ElfImage.open(path) as image:
         if image.etype != ET_REL or not has_dwarf(image) or is_for_lto(image):
             return
-    encode_object(path, features, how)
+    encode_object(path, features, how, protected=True)  # it is ours: ccache write-protects what it has linked
 
 
 def _needless(image: ElfImage, features: Features, how: Placing) -> str | None:

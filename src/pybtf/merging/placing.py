@@ -66,9 +66,15 @@ def with_values(outline: Outline, values: Values, how: Placing) -> bytes:
     return rebuild(outline, new, old | (_dwarf(outline, how.section) if strip else set()))
 
 
-def put_values(path: str, values: Values, how: Placing, expect: os.stat_result | None) -> None:
-    """Replace an object file by one with its values. Raises `PybtfError`; the file is then as it was."""
-    rewrite(path, lambda outline: with_values(outline, values, how), expect=expect, durable=False)
+def put_values(
+    path: str, values: Values, how: Placing, expect: os.stat_result | None, protected: bool = False
+) -> None:
+    """Replace an object file by one with its values, `protected` (writer.py) or not. Raises `PybtfError`; the file is
+    then as it was.
+    """
+    rewrite(
+        path, lambda outline: with_values(outline, values, how), expect=expect, durable=False, protected=protected
+    )
 
 
 def _dwarf(outline: Outline, index: str) -> set[int]:
