@@ -108,6 +108,7 @@ def test_names_and_damage_of_members() -> None:
         (head("//", 3) + b"ab/\n" + head("/0", 0), "a name that is not there"),
         (names + head("/4", 0), "a name that is not there"),
         (names + head("/7", 0), "a name that is not there"),
+        (names + head("/:0", 0), "a name that is not there"),
         (head("//", len(long) + 3) + b"n" + long.encode() + b"/\n\n" + head("/0", 0), f"a name of {LONGEST + 1} bytes"),
     ):
         with pytest.raises(InputError, match=found):
@@ -157,17 +158,40 @@ def test_an_archive_that_somebody_else_makes_anew(
     assert Path("x.a").read_bytes() == wanted
 
 
-def test_a_thin_archive_names_no_archives(tmp_path: Path) -> None:
+def test_a_thin_archive_names_no_thin_archives(tmp_path: Path) -> None:
     """One that names itself would have no end."""
     path, object_ = tmp_path / "x.a", tmp_path / "x.o"
     path.write_bytes(b"!<thin>\n" + head("x.a/", 68))
     object_.write_bytes(b"")
     data = path.read_bytes()
-    with pytest.raises(InputError, match=r"x\.a: an archive, as a member of a thin archive"):
+    with pytest.raises(InputError, match=r"x\.a: a thin archive, as a member of a thin archive"):
         encode_any(str(path), Features.parse(FEATURES), Placing())
-    with pytest.raises(InputError, match=r"x\.a: an archive, as a member of a thin archive"):
+    with pytest.raises(InputError, match=r"x\.a: a thin archive, as a member of a thin archive"):
         Payloads().take([str(path)])
     assert path.read_bytes() == data
+
+
+def test_a_thin_archive_of_members_of_another(built: Callable[[str], Path]) -> None:
+    """Places of members follow their names there, so the other archive must stay as it is."""
+    folder = built("x86")
+    Path("d").mkdir()
+    archive(Path("d/y.a"), [folder / "sa.o"])
+    names = b"d/y.a/\n../sb.o/\n"
+    data = b"!<thin>\n" + head("//", len(names)) + names + head("/0:98", 9) + head("/7", 9)
+    Path("x.a").write_bytes(data)
+    Path("d/x.a").write_bytes(data.replace(b"d/y.a", b"./y.a"))
+    assert [name for name, _ in images("d/x.a")] == ["d/./y.a(sa.o)", "d/../sb.o"]
+    before = Path("d/y.a").read_bytes()
+    with pytest.raises(InputError, match=r"d/y\.a: an archive with members that a thin archive names"):
+        encode_any("x.a", Features.parse(FEATURES), Placing())
+    assert Path("d/y.a").read_bytes() == before
+
+
+def test_an_archive_of_bsd(tmp_path: Path) -> None:
+    path = tmp_path / "x.a"
+    path.write_bytes(REGULAR + head("#1/4", 8) + b"a.o\0body")
+    with pytest.raises(InputError, match=r"offset 0x8: a member as in archives of BSD"):
+        encode_any(str(path), Features.parse(FEATURES), Placing())
 
 
 def test_a_file_is_a_member_of_a_thin_archive_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,8 @@ LONGEST: Final = 4096
 @record(frozen=True)
 class Member:
     """A member: its name; where its head and its contents begin; how many bytes these are. `path`: of a thin archive's
-    member, the file; otherwise None. `table`: it is no object, but the archive's symbols or its names.
+    member, the file, or the archive that has it; otherwise None. `table`: it is no object, but the archive's symbols or
+    its names.
     """
 
     name: str
@@ -44,11 +45,11 @@ def is_archive(head: bytes) -> bool:
 
 
 def check_member(path: str, head: bytes) -> None:
-    """Raise `InputError` if what a thin archive names is an archive: ar puts the members of that into it, and one that
-    names itself would have no end.
+    """Raise `InputError` if what a thin archive names is a thin archive: ar puts the members of that into it, and one
+    that names itself would have no end. Of a regular one, it names the members.
     """
-    if is_archive(head):
-        raise InputError(path, "an archive, as a member of a thin archive", "an object file")
+    if head == THIN:
+        raise InputError(path, "a thin archive, as a member of a thin archive", "an object file")
 
 
 def members(path: str, data: bytes | memoryview) -> list[Member]:
@@ -88,8 +89,8 @@ def members(path: str, data: bytes | memoryview) -> list[Member]:
 
 
 def files_of(there: list[Member]) -> list[str]:
-    """The files that the members of a thin archive are, each once: in sixty bytes, an archive can name one again, which
-    may have any number.
+    """The files that the members of a thin archive are, or are in, each once: in sixty bytes, an archive can name one
+    again, which may have any number.
     """
     found: dict[str, str] = {}
     for each in there:
@@ -99,9 +100,14 @@ def files_of(there: list[Member]) -> list[str]:
 
 
 def _title(path: str, at: int, name: bytes, names: bytes) -> str:
-    """The name of a member: in its head, or where that says in the table of long names: where one begins."""
-    if name[:1] == b"/" and name[1:].isdigit():
-        start = int(name[1:])
+    """The name of a member: in its head, or where that says in the table of long names: where one begins. In a thin
+    archive, a colon and a place follow for a member of a regular archive, whose name that is.
+    """
+    if name.startswith(b"#1/"):
+        hint = "Make it with GNU ar, or llvm-ar --format=gnu."
+        raise InputError(Place(path, None, at), "a member as in archives of BSD (#1/)", "an archive as GNU ar's", hint)
+    if name[:1] == b"/" and name[1:].replace(b":", b"", 1).isdigit():
+        start = int(name[1:].partition(b":")[0] or len(names))
         end = names.find(b"/\n", start)
         if end < 0 or (start and names[start - 2 : start] != b"/\n"):
             raise _damaged(path, at, "a name that is not there")

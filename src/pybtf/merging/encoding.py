@@ -62,6 +62,9 @@ def encode_any(path: str, features: Features, how: Placing, member: bool = False
     head = source.head(8)
     if member:
         check_member(path, head)
+        if is_archive(head):
+            hint = "Give values to this one, then make the thin one anew: it has the places of its members."
+            raise InputError(path, "an archive with members that a thin archive names", "object files", hint)
     if not is_archive(head):
         return [encode_object(path, features, how)]
     data = source.read()
