@@ -17,15 +17,18 @@ if TYPE_CHECKING:
 NO_OBJECTS: Final = frozenset(
     (
         "-S", "-E", "-M", "-MM", "-fsyntax-only", "-emit-llvm", "--help", "--version",
-        "--assemble", "--preprocess", "--dependencies", "--user-dependencies",
+        "--assemble", "--preprocess", "--dependencies", "--user-dependencies", "-###", "--target-help", "--analyze",
+        "-dumpmachine", "-dumpversion", "-dumpfullversion", "-dumpspecs",
     )
 )  # fmt: skip
+_ONLY_PRINTING: Final = ("-print-", "--print-", "--help=")
+"""How options begin with which a compiler answers and makes nothing: what it is asked about stays as it is."""
 SOURCES: Final = frozenset(
     (
         ".c", ".i", ".s", ".S", ".sx", ".cc", ".cp", ".cpp", ".CPP", ".cxx", ".c++", ".C", ".ii",
         ".m", ".mi", ".mm", ".M", ".mii", ".f", ".for", ".ftn", ".fi", ".F", ".FOR", ".fpp", ".FPP", ".FTN",
         ".f90", ".f95", ".f03", ".f08", ".F90", ".F95", ".F03", ".F08", ".go", ".d", ".ads", ".adb",
-        ".bc", ".ll", ".asm", ".CC", ".CXX", ".C++",
+        ".bc", ".ll", ".asm", ".CC", ".CXX", ".C++", ".cl", ".clcpp", ".cppm", ".ccm", ".cxxm", ".c++m", ".cui", ".iim",
     )
 )  # fmt: skip
 """What gcc makes objects of ("Overall Options" of its manual); in the last line, what only clang does."""
@@ -57,7 +60,7 @@ def objects_of(command: Sequence[str]) -> list[str]:
     language = "none"  # of the sources that follow; then their names end as they will
     arguments = _expanded(command[1:])
     for argument in arguments:
-        if argument in NO_OBJECTS:
+        if argument in NO_OBJECTS or argument.startswith(_ONLY_PRINTING):
             return []
         if argument in ("-c", "--compile"):
             compiles = True
