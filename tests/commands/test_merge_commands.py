@@ -236,6 +236,21 @@ def test_cc_leaves_alone_what_is_no_compile(compiler: Path, run_cli: RunCli, arg
         assert Path("out").read_bytes() == Path("a.o").read_bytes()
 
 
+@pytest.mark.parametrize("name", ["./fakecc", "fakecc"])
+def test_a_compiler_that_is_a_script_without_an_interpreter(
+    compiler: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], name: str
+) -> None:
+    """`sh` runs it, as it does for make."""
+    compiler.write_text(compiler.read_text().partition("\n")[2])
+    (compiler.parent / "bin" / "fakecc").mkdir(parents=True)
+    path = os.pathsep.join((str(compiler.parent / "bin"), str(compiler.parent), os.environ["PATH"]))
+    monkeypatch.setenv("PATH", path)
+    assert main(["cc", "--", name, "-c", "x.c", "-o", "out.o"]) == 0
+    assert capfd.readouterr() == ("compiled\n", "")
+    with ElfImage.open("out.o") as image:
+        assert find_index(image) is not None
+
+
 def test_cc_passes_on_what_the_compiler_says(compiler: Path, run_cli: RunCli) -> None:
     done = run_cli("cc", "--", compiler, "-c", "x.c", "-o", "out", "fail")
     assert (done.returncode, done.stdout, done.stderr) == (3, "", "x.c:1: error\n")

@@ -8,6 +8,7 @@ made, and no compiler may be left that makes it afterwards. Until the values are
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
@@ -130,7 +131,15 @@ class _Command:
 
     def start(self, files: tuple[str, ...]) -> None:
         """Raises `OSError`."""
-        self._child = os.posix_spawnp(files[0], files, _environment(), setsigdef=IGNORED)
+        environment = _environment()
+        try:
+            self._child = os.posix_spawnp(files[0], files, environment, setsigdef=IGNORED)
+        except OSError as error:
+            if error.errno != errno.ENOEXEC:
+                raise
+            # A script that names no interpreter: make, shells and execvp have it run by sh.
+            words = ("sh", _found(files[0]), *files[1:])
+            self._child = os.posix_spawn("/bin/sh", words, environment, setsigdef=IGNORED)
         if self._stopped in PASSED_ON:
             os.kill(self._child, self._stopped)
 
@@ -158,6 +167,12 @@ def _environment() -> dict[str, str]:
             if not any(each.startswith(b"LC_CTYPE=") for each in file.read().split(b"\0")):
                 del given["LC_CTYPE"]
     return given
+
+
+def _found(name: str) -> str:
+    """The file that a command is, on the path."""
+    places = [] if "/" in name else [os.path.join(folder, name) for folder in os.get_exec_path()]  # noqa: PTH118
+    return next((each for each in places if os.path.isfile(each) and os.access(each, os.X_OK)), name)  # noqa: PTH113
 
 
 def _remove(path: str) -> None:
