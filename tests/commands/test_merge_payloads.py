@@ -14,6 +14,7 @@ import pytest
 
 import pybtf
 from pybtf.core.elf.function_table import FunctionTable
+from pybtf.dwarf.roots import COMP_DIR
 from pybtf.dwarf.sections import DebugSections
 from pybtf.elf.image import ElfImage
 from pybtf.elf.values_index import STRIPPED
@@ -26,7 +27,7 @@ from pybtf.merging.linked import Sources, merge_file
 from pybtf.merging.payloads import Payloads, _is_called, listed
 from pybtf.merging.pieces import INLINE, PAYLOAD, RULES, Piece, pack_payload, payload_digest, payloads, stored_path
 from pybtf.merging.placing import Placing
-from pybtf.merging.unit_folders import _folders, unit_folders
+from pybtf.merging.unit_folders import _texts, unit_folders, unit_names
 from pybtf.options import make_options
 from tests.builders.elfchecks import need, run
 from tests.builders.elfwriter import Section, bare, elf
@@ -289,7 +290,8 @@ def test_folders_of_units(build: str) -> None:
 def test_units_of_one_folder_share_its_name() -> None:
     """A unit has a few bytes, the name that it refers to may be long."""
     with ElfImage.open(str(ROOT / "fixtures" / "dwo" / "gcc-5" / "program.elf")) as image:
-        first, *others = _folders(image)
+        first, *others = _texts(image, COMP_DIR)
+        assert unit_names(image) == []  # skeletons have none
     assert len(others) == 2
     assert all(each is first for each in others)
 
@@ -299,6 +301,7 @@ def test_no_folders_of_units_in_damaged_dwarf(info: bytes) -> None:
     """Or where the index names units that are not there."""
     with ElfImage("linked", bare([Section(".debug_info", info)])) as image:
         assert unit_folders(image, [piece_of(b"values", Path("a.o"))]) == {}
+        assert unit_names(image) == []
 
 
 def test_objects_of_recursive_make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,9 @@ _WANTED: Final = frozenset((
     STR_OFFSETS_BASE, ADDR_BASE, GNU_ADDR_BASE, DWO_NAME, GNU_DWO_NAME, GNU_DWO_ID, COMP_DIR, STMT_LIST, RANGES_BASE,
 ))  # fmt: skip
 
+NAME: Final = ENUM_DW_AT["DW_AT_name"]
+"""Only read for who asks for it."""
+
 
 def _forms(*names: str) -> tuple[int, ...]:
     return tuple([ENUM_DW_FORM[f"DW_FORM_{name}"] for name in names])
@@ -233,9 +236,10 @@ def root(
     little: bool,
     offsets_base: int | None,
     budget: Budget,
+    wanted: frozenset[int] = _WANTED,
 ) -> Root:
     """What the root of a unit says. `sections`: `str`, `line_str` and `str_offsets`, as far as texts are wanted;
-    `offsets_base`: of the unit in the last, if the root does not say. Raises `Damaged`.
+    `offsets_base`: of the unit in the last, if the root does not say; `wanted`: attributes. Raises `Damaged`.
     """
     order: Literal["little", "big"] = "little" if little else "big"
     die = Reader(info, head.die, head.end, order)
@@ -247,8 +251,8 @@ def root(
     for attribute, form, implicit in specs:
         value: int | bytes | None = implicit
         if form != _IMPLICIT:
-            value = _value(die, form, head, sections, budget if attribute in _WANTED else None)
-        if attribute not in _WANTED or value is None:
+            value = _value(die, form, head, sections, budget if attribute in wanted else None)
+        if attribute not in wanted or value is None:
             continue
         if isinstance(value, bytes):
             found.texts[attribute] = value

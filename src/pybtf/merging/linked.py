@@ -267,8 +267,19 @@ def _whole_dwarf(image: ElfImage, section: Section, pieces: list[Piece]) -> str 
         image.place(section),
         f"values of objects with {counted(wanted, 'unit')}, and DWARF of {found}",
         "the same of each",
-        "Some object has DWARF and no values, or the linker has left out values: see docs/merge.md.",
+        f"Some object has DWARF and no values{_with_dwarf(image, pieces)}, or the linker has left out values: see "
+        "docs/merge.md.",
     )
+
+
+def _with_dwarf(image: ElfImage, pieces: list[Piece]) -> str:
+    """A clause with names of units that may be those without values, or nothing."""
+    from pybtf.merging.unit_folders import unit_names
+
+    both = {name for piece in pieces if not piece.flags & STRIPPED for name in piece.files}
+    names = [each for each in dict.fromkeys(unit_names(image)) if each.rpartition("/")[2] not in both]
+    some = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "")
+    return f" (there is DWARF of {some})" if names else ""
 
 
 _START_FILES = frozenset(

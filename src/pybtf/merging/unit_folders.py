@@ -1,8 +1,10 @@
-"""In which folder each unit of a linked file was compiled: where an object may be that is nowhere else."""
+"""In which folder each unit of a linked file was compiled: where an object may be that is nowhere else. And the units'
+names.
+"""
 
 from __future__ import annotations
 
-from pybtf.dwarf.roots import COMP_DIR, Budget, Damaged, heads, root
+from pybtf.dwarf.roots import COMP_DIR, NAME, STR_OFFSETS_BASE, Budget, Damaged, heads, root
 from pybtf.elf.constants import ET_REL
 from pybtf.elf.image import ElfImage
 from pybtf.elf.layout import section_addresses
@@ -18,7 +20,7 @@ def unit_folders(image: ElfImage, pieces: list[Piece]) -> dict[int, str]:
     """
     found = {}
     try:
-        folders = _folders(image)
+        folders = _texts(image, COMP_DIR)
     except (Damaged, InputError):
         return {}
     unit = 0
@@ -31,7 +33,16 @@ def unit_folders(image: ElfImage, pieces: list[Piece]) -> dict[int, str]:
     return found if unit == len(folders) else {}
 
 
-def _folders(image: ElfImage) -> list[str]:
+def unit_names(image: ElfImage) -> list[str]:
+    """The names of the sources of all units, if the DWARF says them: whatever is wrong with that, none."""
+    try:
+        return [name for name in _texts(image, NAME) if name]
+    except (Damaged, InputError):
+        return []
+
+
+def _texts(image: ElfImage, attribute: int) -> list[str]:
+    """The texts of an attribute of the root, by unit; empty where there is none."""
     sections = {}
     for name in ("info", "abbrev", "str", "line_str", "str_offsets"):
         section = image.debug_section(f".debug_{name}")
@@ -42,11 +53,12 @@ def _folders(image: ElfImage) -> list[str]:
     budget = Budget(len(info))
     known: dict[bytes, str] = {}
     """Most units are of few folders."""
+    wanted = frozenset((attribute, STR_OFFSETS_BASE))
     found = []
     for head in heads(info, 0, len(info), image.place(), little=image.little):
-        top = root(head, info, abbrev, sections, little=image.little, offsets_base=None, budget=budget)
-        folder = top.texts.get(COMP_DIR, b"")
-        if folder not in known:
-            known[folder] = folder.decode("utf-8", "surrogateescape")
-        found.append(known[folder])
+        top = root(head, info, abbrev, sections, little=image.little, offsets_base=None, budget=budget, wanted=wanted)
+        text = top.texts.get(attribute, b"")
+        if text not in known:
+            known[text] = text.decode("utf-8", "surrogateescape")
+        found.append(known[text])
     return found
