@@ -139,6 +139,8 @@ def test_no_detached_file_of_pahole_replaces_what_is_merged(
         (["merge", "--cache", "a", "--detached", "o", "a"], "--cache is FILE itself"),
         (["cc"], "no command is given"),
         (["cc", "--"], "no command is given"),
+        (["cc", "--store", "", "--", "true"], "--store: the name is empty"),
+        (["merge", "--objects", "", "a"], "--objects: the name is empty"),
     ],
 )
 def test_usage_errors(arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]) -> None:

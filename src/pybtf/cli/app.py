@@ -52,7 +52,7 @@ class Command(click.Command):
         """As click does it, without names that are empty; whoever reads arguments without click leaves these to it."""
         for param in self.params:
             value = ctx.params.get(param.name or "")
-            if isinstance(param.type, click.Path) and self.name != "cc":  # whose arguments are another program's
+            if isinstance(param.type, click.Path):
                 _require_names(param, value if isinstance(value, tuple) else (value,))
         return super().invoke(ctx)
 

@@ -5,4 +5,4 @@ from __future__ import annotations
 from .click_command import click_command
 from .merge import OPTIONS, merge
 
-command = click_command("merge", OPTIONS, merge, "FILE")
+command = click_command("merge", OPTIONS, merge, "FILE", paths=("objects",))
