@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 import pybtf
+from pybtf.btf.types import Datasec, Var
 from tests.builders.dwarfwriter import Dwarf
 from tests.builders.elfwriter import Section
-from tests.builders.kernelish import FLAVOURS, kernel
+from tests.builders.kernelish import FLAVOURS, INT, kernel, unit
 from tests.builders.rawdwarf import ADDR, DATA1, EXPRLOC, PRESENT, REF4, STRING, RawDwarf
+from tests.builders.synthetic import named
 
 MIB = 1 << 20
 PLACES = 3 * MIB, MIB  # of abbreviations
@@ -90,3 +92,19 @@ def test_an_operand_that_runs_past_its_unit(filler: bytes, jobs: int, tmp_path: 
     read, unpacked = (pybtf.encode(path, jobs=jobs) for path in files)
     assert [t.name for t in read.btf if t.kind.name == "FUNC"] == ["f"]
     assert read.data == unpacked.data
+
+
+def test_variables_two_gibibytes_apart(tmp_path: Path) -> None:
+    """Their order is the reference's: differences of offsets are signed words, and halves of the list are merged."""
+    start = 0x10000000
+    offsets = [16, 112, 208, 0x800000D0, 0x800000E0, 0x80000100, 0x80000120]
+    places = [("location", "exprloc", [("addr", start + each)]) for each in offsets]
+    variables = [named("variable", f"v{n}", ("type", "ref4", "int"), place) for n, place in enumerate(places)]
+    bss = Section(".bss", type="NOBITS", flags=3, address=start, size=0x90000000, align=16)
+    path = tmp_path / "file"
+    path.write_bytes(kernel([unit([INT, *variables])], extra_sections=[bss]).data)
+    made = pybtf.BTF.from_bytes(pybtf.encode(path, features="+global_var", jobs=1).data)
+    (section,) = (each for each in made if isinstance(each, Datasec))
+    names = {id: each.name for id, each in enumerate(made, 1) if isinstance(each, Var)}
+    assert [names[each.type] for each in section.variables] == ["v3", "v4", "v5", "v6", "v0", "v1", "v2"]
+    assert section.size == offsets[2] + 4

@@ -330,9 +330,9 @@ def encode_functions(e: cython.pointer[Encoder]) -> cython.int:
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def before(a: cython.pointer[SectionEntry], b: cython.pointer[SectionEntry]) -> cython.bint:
+def before(a: cython.pointer[SectionEntry], b: cython.pointer[SectionEntry], sections: cython.bint) -> cython.bint:
     """Whether `b` has to stand before `a`; offsets compare by their difference, as a signed word."""
-    if a.section != b.section:
+    if sections:
         return b.section < a.section
     return cython.cast(int32_t, a.offset - b.offset) > 0
 
@@ -340,44 +340,51 @@ def before(a: cython.pointer[SectionEntry], b: cython.pointer[SectionEntry]) -> 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def sort_entries(e: cython.pointer[Encoder]) -> cython.int:
-    """A stable merge sort by section and offset."""
-    n: cython.size_t = e.n_entries
-    width: cython.size_t = 1
-    low: cython.size_t
-    a: cython.size_t
-    b: cython.size_t
-    middle: cython.size_t
-    high: cython.size_t
+def merge_sort(
+    p: cython.pointer[SectionEntry], spare: cython.pointer[SectionEntry], n: cython.size_t, sections: cython.bint
+) -> cython.void:
+    """Sorts stably by section, or by offset. In a section of 2 GiB or more the differences of offsets are in no order,
+    and the result depends on what is compared with what: halves are merged as the reference's C library does.
+    """
+    half: cython.size_t = n // 2
+    a: cython.size_t = 0
+    b: cython.size_t = half
     k: cython.size_t
-    source: cython.pointer[SectionEntry] = e.entries
-    target: cython.pointer[SectionEntry]
-    spare: cython.pointer[SectionEntry]
     if n < 2:
+        return
+    merge_sort(p, spare, half, sections)
+    merge_sort(p + half, spare, n - half, sections)
+    for k in range(n):
+        if b >= n or (a < half and not before(p + a, p + b, sections)):
+            spare[k] = p[a]
+            a += 1
+        else:
+            spare[k] = p[b]
+            b += 1
+    memcpy(p, spare, n * cython.sizeof(SectionEntry))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def sort_entries(e: cython.pointer[Encoder]) -> cython.int:
+    """Sorts by section, then each section by offset."""
+    first: cython.size_t
+    i: cython.size_t = 0
+    spare: cython.pointer[SectionEntry]
+    if e.n_entries < 2:
         return 0
-    spare = cython.cast(cython.pointer[SectionEntry], realloc(cython.NULL, n * cython.sizeof(SectionEntry)))
+    spare = cython.cast(
+        cython.pointer[SectionEntry], realloc(cython.NULL, e.n_entries * cython.sizeof(SectionEntry))
+    )
     if spare == cython.NULL:
         return encoder_fail(e, ENCODE_MEMORY)
-    target = spare
-    while width < n:
-        low = 0
-        while low < n:
-            middle = low + width if low + width < n else n
-            high = low + 2 * width if low + 2 * width < n else n
-            a = low
-            b = middle
-            for k in range(low, high):
-                if b >= high or (a < middle and not before(cython.address(source[a]), cython.address(source[b]))):
-                    target[k] = source[a]
-                    a += 1
-                else:
-                    target[k] = source[b]
-                    b += 1
-            low = high
-        source, target = target, source
-        width *= 2
-    if source != e.entries:
-        memcpy(e.entries, source, n * cython.sizeof(SectionEntry))
+    merge_sort(e.entries, spare, e.n_entries, True)
+    while i < e.n_entries:
+        first = i
+        while i < e.n_entries and e.entries[i].section == e.entries[first].section:
+            i += 1
+        merge_sort(e.entries + first, spare, i - first, False)
     free(spare)
     return 0
 
