@@ -51,10 +51,18 @@ def later() -> list[Unit]:
     return [[a, g], [f], headers, [a, own, g], [g, a, e, used], [x], [*headers, x], [struct("e")]]
 
 
+def captured(n: int = 1) -> list[Unit]:
+    """Units declare what tells their `t` from the odd one before them, `n` of them with nothing else. The last but one
+    defines it.
+    """
+    a, own, t, x, y = struct("a"), struct("a", "b"), struct("t", "a"), struct("x", "a"), struct("y", "t")
+    return [[a, x], [x], [own, t], *([t] for _ in range(n)), [t, y], [t, y], [a, t, y], [t, y]]
+
+
 def program(seed: int) -> list[Unit]:
     """Every second one is a neighbour of those that are written out here."""
     known = [conflicts.program(each) for each in BROAD] + [narrow.program(each) for each in NARROW]
-    written = (met, told_apart, later)
+    written = (met, told_apart, later, captured)
     units = known[seed // 2 % len(known)] if seed % 2 else written[seed // 2 % len(written)]()
     return neighbour(units, random.Random(seed))
 

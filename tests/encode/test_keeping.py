@@ -75,6 +75,17 @@ def test_a_declaration_that_an_undecided_type_meets(units: list[Unit], tmp_path:
     assert 2 <= pybtf.encode(path).report.repeats.units_whole <= len(units)
 
 
+def test_units_with_captured_types_are_not_kept_whole(tmp_path: Path) -> None:
+    """However many units declare what tells their `t` from the odd one, no more of them are kept."""
+    path = tmp_path / "program"
+    whole = []
+    for n in (1, 20):
+        path.write_bytes(image(near.captured(n)))
+        assert differences(path, (1, 4)) == []
+        whole.append(pybtf.encode(path).report.repeats.units_whole)
+    assert whole == [5, 5]
+
+
 #: Beyond those: programs that showed what a rule is for, and the next ones that need one rule more.
 SHOWN = (2010, 2115, 2127, 2163, 2246, 3006, 3414, 3794, 3943, 3966, 4011, 5935, 6108, 8704, 11190, 16506, 18042, 44969)
 SHOWN_BY_USES = (2544, 7449)

@@ -28,7 +28,7 @@ from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT
 from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.resolved import list_resolved, note_met
 from cython.cimports.pybtf.core.reduction.restore import RESTORE_MEMORY, RESTORE_NOT, RESTORED, restore
-from cython.cimports.pybtf.core.reduction.undecided import decide, prepare
+from cython.cimports.pybtf.core.reduction.undecided import decide, is_captured, prepare
 from cython.cimports.pybtf.core.reduction.unit_names import contest, watch
 from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_free, u32s_push, u32s_reserve
@@ -205,6 +205,10 @@ def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
     for at in range(a.before.n):
         i = a.before.p[at]
         c = p[i] & CLASS_BITS
+        CHECK(
+            p[i] & APART or a.marks[c] & UNCERTAIN or a.tint[c] & UNDECIDED or not is_captured(a, c, u),
+            "a captured type is decided",
+        )
         if p[i] & APART or a.marks[c] & UNCERTAIN:
             p[i] |= APART
             t.whole = True
@@ -219,7 +223,10 @@ def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
         c = p[i] & CLASS_BITS
         if t.whole and a.tint[c] & UNDECIDED:
             p[i] |= APART
-        CHECK(p[i] & APART or not a.tint[c] or a.settled[c] < u, "an undecided type is dropped that nothing stands for")
+        CHECK(
+            p[i] & APART or not a.tint[c] or a.settled[c] < u or is_captured(a, c, u),
+            "an undecided type is dropped that nothing stands for",
+        )
     for at in range(a.before.n):
         a.tint[p[a.before.p[at]] & CLASS_BITS] &= ~UNDECIDED
     return 0
@@ -289,6 +296,8 @@ def rewrite(
         elif a.watch[c] & COMPARED and not a.marks[c] & (ODD | UNCERTAIN):
             CHECK(e.first_unit.p[c] == u, "a class is met in a unit before its first")
             a.watch[c] &= ~WATCHED  # from now on, nothing is asked of its types
+        elif is_captured(a, c, u):
+            continue  # it stands for no other
         if note_first(e, firsts, more, c, p[i], i, u):
             return 1
     return 0

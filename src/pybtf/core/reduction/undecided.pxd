@@ -5,4 +5,5 @@ from pybtf.core.encode.encoder cimport Encoder
 from pybtf.core.reduction.analysis cimport Analysis
 
 cdef int prepare(Encoder *e, Analysis *a) noexcept nogil
+cdef bint is_captured(Analysis *a, uint32_t c, uint32_t u) noexcept nogil
 cdef bint decide(Encoder *e, Analysis *a, uint32_t u) noexcept nogil

@@ -6,7 +6,8 @@ them is *settled*. The others, *undecided*, are taken for that one or for an odd
 class is settled. Which of the two they go to matters only to what refers to them and remains in the result. So a unit
 is kept whole in which
 
-- an undecided type comes before its class is settled;
+- an undecided type comes before its class is settled, unless it is *captured*: its unit only declares the names by
+  which odd types could be told from it, so it is taken for any of them;
 - a type of a class that is not separate may resolve a declaration, or not, before something else is sure to;
 - a type that is kept, a variable, a tag or a function refers to an undecided one;
 - a type that is kept has odd ones of its class before, and refers to a type of a class that is not separate: what
@@ -152,6 +153,23 @@ def may_be_undecided(a: cython.pointer[Analysis], entry: uint32_t, u: uint32_t) 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def is_captured(a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> cython.bint:
+    """Whether usual types of class `c` in unit `u`, the one at hand, are surely taken for one of their class that is
+    there already: odd ones are, and the unit defines no slot.
+    """
+    i: uint32_t
+    x: cython.pointer[Slot] = a.slots + a.slots_at[c]
+    if not is_mixed(a, c) or a.first_odd[c] >= u:
+        return False
+    for i in range(a.n_slots[c]):
+        if a.meaning[x[i].to] or not x[i].named:
+            return False
+    return a.n_slots[c] != 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def note_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
     """Gives undecided types of unit `u`, those of `a.todo`, a tint. Whether there are some."""
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
@@ -250,7 +268,7 @@ def references_matter(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u
     for at in range(a.before.n):
         c = p[a.before.p[at]] & CLASS_BITS
         if a.watch[c] & COMPARED:
-            new = new or (a.tint[c] & UNDECIDED and a.settled[c] == NO_UNIT)
+            new = new or (a.tint[c] & UNDECIDED and a.settled[c] == NO_UNIT and not is_captured(a, c, u))
         elif reaches_undecided(e, a, c):
             a.tint[c] |= UNDECIDED
             to = only_name(e, a, c)
