@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ COPIED = (
     "src", "tests", "tools", "docs", "contrib", "setup.py", "setup.cfg", "pyproject.toml", "README.md", "CHANGELOG.md",
     "LICENSE", "MANIFEST.in", "Makefile",
 )  # fmt: skip
+STATEMENT = re.compile(r"^\s*(pass|return|if|for|while|break|continue)\b|[^=!<>]=(?!=)")
 LINKED = ("fixtures", ".git", ".venv")
 
 
@@ -30,6 +32,8 @@ def edits_of(mutations: Sequence[Mutation]) -> dict[str, list[Edit]]:
             text = (ROOT / one.file).read_text()
             start, end = one.span(text)
             if one.file.endswith(".pxd"):
+                if STATEMENT.search(one.old) or STATEMENT.search(one.new):
+                    raise ValueError("a statement, where a file of C declarations has switches for expressions only")
                 made = Edit(start, end, f"(({one.new}) if MUTANT({number}) else (", "))")
                 found.setdefault(one.file, []).append(made)
                 continue
