@@ -42,7 +42,6 @@ from pybtf.btf.types import (
     Void,
     Volatile,
 )
-from pybtf.btf.writer import BtfBuilder
 from pybtf.errors import InputError
 from tests.builders.elfwriter import Section, bare
 from tests.builders.rawbtf import raw_btf
@@ -331,25 +330,6 @@ def test_pointer_size_comes_from_long(name: str, size: int, pointer: int) -> Non
     read = BTF.from_bytes(btf(words, b"\0" + name.encode() + b"\0"))
     assert read.pointer_size == pointer
     assert read.size_of(2) == pointer
-
-
-def test_for_the_pointer_size_members_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Very many members may be of a struct with very many members, or at the end of one long chain."""
-    many = tuple(Member(f"m{n}", 3, 0) for n in range(50))
-    chained = tuple(Member(f"m{n}", 4, 0) for n in range(50))
-    builder = BtfBuilder()
-    builder.extend([Struct("a", 8, many), Struct("b", 8, chained), Struct("s", 8, many[:1]), Const(5), Const(3)])
-    read = BTF.from_bytes(builder.tobytes())
-    made: list[int] = []
-    decode = BTF._decode
-
-    def counted(btf: BTF, id: int) -> Any:
-        made.append(id)
-        return decode(btf, id)
-
-    monkeypatch.setattr(BTF, "_decode", counted)
-    assert read.pointer_size == 8
-    assert (made.count(3), made.count(4)) == (0, 1)
 
 
 def test_size_of_a_cycle() -> None:

@@ -52,8 +52,9 @@ def number(e: cython.pointer[Encoder]) -> cython.int:
                 continue
             class_ = e.class_list.p[s.classes + local]
             if not class_ & APART and e.representative.p[class_] == 0:
-                CHECK(e.first_unit.p[class_] == u, "not the first type of a class stands for it")
-                e.representative.p[class_] = s.first_id + i
+                CHECK(e.first_unit.p[class_] >= u, "not the first type of a class stands for it")
+                if e.first_unit.p[class_] == u:  # captured ones stand for no other, and are there if everything is
+                    e.representative.p[class_] = s.first_id + i
         next_ += s.n
     return 0
 

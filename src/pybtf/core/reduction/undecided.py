@@ -154,12 +154,12 @@ def may_be_undecided(a: cython.pointer[Analysis], entry: uint32_t, u: uint32_t) 
 @cython.nogil
 @cython.exceptval(check=False)
 def is_captured(a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> cython.bint:
-    """Whether usual types of class `c` in unit `u`, the one at hand, are surely taken for one of their class that is
-    there already: odd ones are, and the unit defines no slot.
+    """Whether usual types of class `c` in unit `u`, the one at hand, are compared, and surely taken for one of their
+    class that is there already: odd ones are, and the unit defines no slot.
     """
     i: uint32_t
     x: cython.pointer[Slot] = a.slots + a.slots_at[c]
-    if not is_mixed(a, c) or a.first_odd[c] >= u:
+    if not a.watch[c] & COMPARED or not is_mixed(a, c) or a.first_odd[c] >= u:
         return False
     for i in range(a.n_slots[c]):
         if a.meaning[x[i].to] or not x[i].named:
