@@ -59,6 +59,12 @@ def captured(n: int = 1) -> list[Unit]:
     return [[a, x], [x], [own, t], *([t] for _ in range(n)), [t, y], [t, y], [a, t, y], [t, y]]
 
 
+def captured_in_vain() -> list[Unit]:
+    """A captured `t`, where everything is kept after all: it is not clear by when the `t` of `y` is resolved."""
+    a, own, t, x, y = struct("a"), struct("a", "b"), struct("t", "a"), struct("x", "a"), struct("y", "t")
+    return [[a, x], [x, y], [own, t], [t], [a, struct("t"), y], [t, struct("y")]]
+
+
 def program(seed: int) -> list[Unit]:
     """Every second one is a neighbour of those that are written out here."""
     known = [conflicts.program(each) for each in BROAD] + [narrow.program(each) for each in NARROW]

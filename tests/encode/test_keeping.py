@@ -67,7 +67,11 @@ def test_neighbours_of_programs_that_showed_a_rule(block: int, tmp_path: Path) -
     assert wrong == {}
 
 
-@pytest.mark.parametrize("units", [near.met(), near.told_apart(), near.later()], ids=["met", "told apart", "later"])
+@pytest.mark.parametrize(
+    "units",
+    [near.met(), near.told_apart(), near.later(), near.captured_in_vain()],
+    ids=["met", "told apart", "later", "captured"],
+)
 def test_a_declaration_that_an_undecided_type_meets(units: list[Unit], tmp_path: Path) -> None:
     path = tmp_path / "program"
     path.write_bytes(image(units))
