@@ -52,11 +52,9 @@ def later() -> list[Unit]:
 
 
 def captured(n: int = 1) -> list[Unit]:
-    """Units declare what tells their `t` from the odd one before them, `n` of them with nothing else. The last but one
-    defines it.
-    """
+    """`n` units declare what tells their `t` from the odd one before them. The next one defines it."""
     a, own, t, x, y = struct("a"), struct("a", "b"), struct("t", "a"), struct("x", "a"), struct("y", "t")
-    return [[a, x], [x], [own, t], *([t] for _ in range(n)), [t, y], [t, y], [a, t, y], [t, y]]
+    return [[a, x], [x], [own, t], *([t] for _ in range(n)), [a, t], [t, y], [a, t, y]]
 
 
 def captured_in_vain() -> list[Unit]:

@@ -417,7 +417,7 @@ def taint(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
         first = first_usual(e, a, c)
         if entry & APART or a.marks[c] & UNCERTAIN:
             a.watch[c] |= TAINTED_ODD
-        elif first >= u:
+        elif first >= u and not is_captured(a, c, u):
             a.watch[c] |= TAINTED
 
 
