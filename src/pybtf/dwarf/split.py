@@ -235,12 +235,12 @@ class Split:
         """By path; or why it is none."""
         self._read_already: dict[object, _File | str] = {}
         """By what `_which` says of a path."""
+        self._free = FREE_SIZE
+        """Bytes that may still be unpacked beyond what files of their sizes may have: small ones can be many."""
         self._passed: list[str] = []
         """Why packages cannot be used."""
         self._package = self._open_package(package)
         self._used: list[_File] = []
-        self._free = FREE_SIZE
-        """Bytes that may still be unpacked beyond what files of their sizes may have: small ones can be many."""
         self._signatures: set[int] = set()
         """Of the type units that are taken."""
 
