@@ -369,10 +369,10 @@ def test_own_descriptors_are_written_to(tmp_path: Path, target: str) -> None:
     assert (tmp_path / "out").read_bytes() == b"before new after" * 2
 
 
-def test_standard_output_without_links_in_dev() -> None:
-    """As in a bare chroot, where a file `/dev/stdout` must not be made."""
+def test_standard_output_without_links_in_dev(tmp_path: Path) -> None:
+    """As in a bare chroot, where a file `/dev/stdout` must not be made, by way of a link neither."""
     script = """
-    import os
+    import os, sys
     def bare(call):
         def wrapped(path, *arguments, **more):
             if str(path).startswith("/dev"):
@@ -384,9 +384,13 @@ def test_standard_output_without_links_in_dev() -> None:
     from pybtf.elf.atomic import require_folder, write_file
     require_folder("/dev/stdout")
     write_file("/dev/stdout", b"new")
+    write_file(sys.argv[1], b"er")
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, check=True)
-    assert done.stdout == b"new"
+    link = tmp_path / "link"
+    link.symlink_to("/dev/stdout")
+    command = [sys.executable, "-c", textwrap.dedent(script), str(link)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    assert done.stdout == b"newer"
 
 
 def test_reader_that_went_away() -> None:

@@ -529,10 +529,10 @@ def _open_direct(path: str) -> int | None:
 
 def _own_descriptor(path: str) -> int | None:
     """N if `path` leads through /dev/stdout, /dev/fd/N, /proc/self/fd/N or such to our descriptor N."""
-    if path in _STREAMS:
-        return _STREAMS[path]
     with suppressed(OSError):
         for _ in range(_MAX_LINKS):
+            if path in _STREAMS:
+                return _STREAMS[path]
             folder, name = os.path.split(path)
             if name.isdecimal() and os.path.realpath(folder or ".") == os.path.realpath("/proc/self/fd"):
                 return int(name)
