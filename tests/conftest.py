@@ -102,3 +102,20 @@ def require() -> Require:
         return found
 
     return find
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Ids of the types that BTF objects make while a test runs, in order: one may be made again and again."""
+    from pybtf.btf.reader import BTF
+    from pybtf.btf.types import Type
+
+    found: list[int] = []
+    decode = BTF._decode
+
+    def counted(btf: BTF, id: int) -> Type:
+        found.append(id)
+        return decode(btf, id)
+
+    monkeypatch.setattr(BTF, "_decode", counted)
+    return found
