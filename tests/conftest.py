@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 
@@ -104,18 +104,22 @@ def require() -> Require:
     return find
 
 
+Noted = Callable[[type, str], list[Any]]
+
+
 @pytest.fixture
-def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Ids of the types that BTF objects make while a test runs, in order: one may be made again and again."""
-    from pybtf.btf.reader import BTF
-    from pybtf.btf.types import Type
+def noted(monkeypatch: pytest.MonkeyPatch) -> Noted:
+    """Notes what a method of one argument is called with from then on: the same may be done again and again."""
 
-    found: list[int] = []
-    decode = BTF._decode
+    def note(cls: type, name: str) -> list[Any]:
+        found: list[Any] = []
+        method = getattr(cls, name)
 
-    def counted(btf: BTF, id: int) -> Type:
-        found.append(id)
-        return decode(btf, id)
+        def called(self: object, argument: object) -> Any:
+            found.append(argument)
+            return method(self, argument)
 
-    monkeypatch.setattr(BTF, "_decode", counted)
-    return found
+        monkeypatch.setattr(cls, name, called)
+        return found
+
+    return note

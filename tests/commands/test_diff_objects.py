@@ -19,7 +19,7 @@ from pybtf.cli.main import main
 from pybtf.differences.objects import BROKEN, Outcome, Spelling, cut, diff_objects, lines
 from pybtf.errors import InputError
 from tests.builders.elfwriter import Section, bare
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Noted
 from tools.compare import diff_objects as tool
 from tools.compare.diff_objects import faults, told
 from tools.judge import reference
@@ -268,24 +268,24 @@ def test_a_line_of_source_that_is_very_long_is_cut() -> None:
     assert len(cut("x" * 100_000)) < 1000
 
 
-def test_a_type_of_the_program_is_made_once(decoded: list[int]) -> None:
+def test_a_type_of_the_program_is_made_once(noted: Noted) -> None:
     """To say what relocations are about: very many may be about one that has very many members."""
     types = [Int("int", 4, 32), Struct("s", 80, tuple(Member(f"m{n}", 1, 32 * n) for n in range(20)))]
     local = made(types)
-    decoded.clear()
+    decoded = noted(BTF, "_decode")
     spelling = Spelling(local)
     said = [spelling.of(Relocation("x", 0, 2, f"0:{n}", K.FIELD_EXISTS)) for n in range(20)]
     assert said == [f"struct s.m{n}" for n in range(20)]
     assert decoded.count(2) <= 2  # for its name, and for its members
 
 
-def test_what_functions_are_is_looked_at_once(tmp_path: Path, decoded: list[int]) -> None:
+def test_what_functions_are_is_looked_at_once(tmp_path: Path, noted: Noted) -> None:
     """Any type may stand where a function should, and for any number of them."""
     types = [Int("int", 4, 32), Struct("s", 80, tuple(Member(f"m{n}", 1, 32 * n) for n in range(20)))]
     functions = struct.pack("<III", 8, 0, 50) + b"".join(struct.pack("<II", 8 * n, 2) for n in range(50))
     data = struct.pack("<HBBIIIIIII", 0xEB9F, 1, 0, 32, 0, len(functions), 0, 0, 0, 0) + functions
     local = made(types)
-    decoded.clear()
+    decoded = noted(BTF, "_decode")
     path = tmp_path / "x.o"
     path.write_bytes(bare([Section(".BTF", bytes(local.data)), Section(".BTF.ext", data)], machine=247))
     assert diff_objects([path], local, local)[0].outcomes == ()

@@ -22,6 +22,7 @@ from pybtf.errors import InputError, Place
 from tests.builders.dwarfwriter import Dwarf, uleb
 from tests.builders.elfwriter import Section, bare
 from tests.builders.kernelish import kernel
+from tests.conftest import Noted
 
 MIB = 1 << 20
 COMPILE, SKELETON, SPLIT, SPLIT_TYPE = 1, 4, 5, 6
@@ -132,7 +133,7 @@ def test_many_skeletons_of_one_unit(tmp_path: Path) -> None:
         pybtf.encode(path)
 
 
-def test_a_file_with_many_names_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_with_many_names_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, noted: Noted) -> None:
     """A large one would be in memory as often as a small program names it."""
     names = [b"x.dwo", b"/proc/self/cwd/x.dwo", b"/proc/self/cwd/./x.dwo", b"symbolic.dwo", b"hard.dwo"]
     info = b"".join(headed(SKELETON, b"\1" + name + b"\0") for name in names)
@@ -140,14 +141,7 @@ def test_a_file_with_many_names_is_read_once(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "symbolic.dwo").symlink_to("x.dwo")
     (tmp_path / "hard.dwo").hardlink_to(tmp_path / "x.dwo")
     monkeypatch.chdir(tmp_path)
-    read: list[str] = []
-    load = Split._load
-
-    def counted(split: Split, path: str) -> Any:
-        read.append(path)
-        return load(split, path)
-
-    monkeypatch.setattr(Split, "_load", counted)
+    read = noted(Split, "_load")
     result = pybtf.encode(path)
     assert (result.report.units.kept, ints(result)) == (len(names), 1)
     assert [Path(each).name for each in read] == ["x.dwo"]

@@ -138,7 +138,9 @@ class _Command:
             if error.errno != errno.ENOEXEC:
                 raise
             # A script that names no interpreter: make, shells and execvp have it run by sh.
-            words = ("sh", _found(files[0]), *files[1:])
+            from shutil import which
+
+            words = ("sh", which(files[0]) or files[0], *files[1:])
             self._child = os.posix_spawn("/bin/sh", words, environment, setsigdef=IGNORED)
         if self._stopped in PASSED_ON:
             os.kill(self._child, self._stopped)
@@ -167,12 +169,6 @@ def _environment() -> dict[str, str]:
             if not any(each.startswith(b"LC_CTYPE=") for each in file.read().split(b"\0")):
                 del given["LC_CTYPE"]
     return given
-
-
-def _found(name: str) -> str:
-    """The file that a command is, on the path."""
-    places = [] if "/" in name else [os.path.join(folder, name) for folder in os.get_exec_path()]  # noqa: PTH118
-    return next((each for each in places if os.path.isfile(each) and os.access(each, os.X_OK)), name)  # noqa: PTH113
 
 
 def _remove(path: str) -> None:
