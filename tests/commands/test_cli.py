@@ -28,6 +28,7 @@ from pybtf.encoded import Encoded
 from pybtf.errors import InputError, InternalError, Place
 from pybtf.features import DEFAULT, NAMES
 from pybtf.options import EncodeOptions, available_cpus
+from pybtf.pahole import table
 from pybtf.report import Report
 
 DATA = b"H" * 24 + b"T" * 16 + b"\0int\0"
@@ -156,7 +157,18 @@ def test_manual_fits_a_terminal() -> None:
         (["show", "-q", "a", "x"], r"'-q' \(for pahole's there is 'pybtf show --no-comments NAME FILE'\); see"),
         (["-T", "x"], r"'-T' \(for pahole's there is 'pybtf duplicates FILE'\); see pybtf --help$"),
         (["dump", "-q", "x"], "no such option '-q'; see pybtf dump --help$"),
-        (["btf", "dump", "file", "x"], r"no command 'btf' \(for bpftool's there is 'pybtf dump FILE'\); see"),
+        (["show", "--quiet", "a", "x"], r"'--quiet' \(for pahole's there is 'pybtf show --no-comments NAME FILE'\);"),
+        (["show", "-y", "list_", "x"], r"'-y' \(pahole's is in 'pybtf-pahole -F btf -y PREFIX FILE'\); see pybtf show"),
+        (["--structs", "x"], r"'--structs' \(pahole's is in 'pybtf-pahole -F btf --structs FILE'\); see pybtf --help$"),
+        (["dump", "-a", "x"], "no such option '-a'; see pybtf dump --help$"),
+        (["btf"], r"no command 'btf' \(for bpftool's there is 'pybtf dump FILE'\); see"),
+        (["btf", "dump", "file", "x"], r"no command 'btf' \(for bpftool's there is 'pybtf dump --format raw x'\); see"),
+        (["btf", "dump", "file", "x", "format", "c"], r"'btf' \(for bpftool's there is 'pybtf dump --format c x'\)"),
+        (["btf", "dump", "file"], r"no command 'btf' \(for bpftool's there is 'pybtf dump FILE'\); see"),
+        *((["btf", *words.split()], "no command 'btf': pybtf asks no kernel what is loaded; the BTF of the kernel ")
+          for words in ("list", "show", "dump id 5", "dump prog name x")),
+        (["gen", "min_core_btf", "x", "y", "z"], r"'gen' \(for bpftool's there is 'pybtf min-core BTF OBJECT"),
+        (["gen", "skeleton", "x"], "no command 'gen'; there are encode, dump, "),
         (["dump", "file", "x", "format", "c"], r"one FILE at a time \(for bpftool's there is 'pybtf dump --format c x"),
         (["dump", "file", "x"], r"one FILE at a time \(for bpftool's there is 'pybtf dump --format raw x'\)"),
         (["dump", "file", "x", "root_id", "5", "root_id", "7", "format", "c", "unsorted"],
@@ -554,7 +566,16 @@ def test_encode_raises_what_is_wrong(pipeline: Pipeline, elf: str) -> None:
 
 def test_hints_for_habits_exist() -> None:
     """What is proposed in place of an option of pahole or a word of bpftool is understood."""
-    for proposal in (*habits.PAHOLE.values(), *habits.BPFTOOL.values()):
+    for proposal in (*habits.PAHOLE.values(), *habits.SHOWN.values(), *habits.BPFTOOL.values()):
         command, *words = proposal.split()
         text = manual.COMMANDS.get(command, manual.PYBTF)
         assert all(word in text for word in (command, *words) if word.startswith("-"))
+
+
+def test_options_that_only_pybtf_pahole_has_are_its_own() -> None:
+    """Each prints types, and takes a value where the hint says so."""
+    letters = {f"-{letter}": option for letter, option in table.BY_LETTER.items()}
+    known = letters | {f"--{name}": option for name, option in table.BY_NAME.items()}
+    for name, value in habits.ONLY_PAHOLE.items():
+        assert known[name].effect == "print"
+        assert bool(value) == (known[name].value == table.REQUIRED)

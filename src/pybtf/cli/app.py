@@ -85,10 +85,10 @@ class Group(click.Group):
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
             from ..suggest import did_you_mean
-            from .habits import of_word
+            from .habits import of_words
 
-            hint = did_you_mean(name, COMMANDS) or of_word(name) or f"; there are {', '.join(COMMANDS)}"
-            if not hint.startswith(" (") and os.path.exists(name):  # noqa: PTH110
+            hint = did_you_mean(name, COMMANDS) or of_words(args) or f"; there are {', '.join(COMMANDS)}"
+            if hint.startswith(";") and os.path.exists(name):  # noqa: PTH110
                 from .habits import of_file
 
                 hint = of_file(name)

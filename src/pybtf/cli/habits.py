@@ -24,16 +24,39 @@ PAHOLE = {
 }
 SHOWN = {
     "-q": "show --no-comments NAME FILE",
+    "--quiet": "show --no-comments NAME FILE",
     "-i": "show --contains NAME FILE",
     "-f": "show --find-pointers-to NAME FILE",
+    "--rel_offset": "show -E -r NAME FILE",
+    "--show_reorg_steps": "show -R -S NAME FILE",
     "-T": "duplicates FILE",
+    "--nr_definitions": "duplicates FILE",
     "-I": "show --provenance DATABASE NAME FILE",
+    "--show_decl_info": "show --provenance DATABASE NAME FILE",
     "--prettify": "decode --btf FILE NAME DATA",
 }
 """Where types are shown: other commands may be expected to have options of these letters, about something else."""
+ONLY_PAHOLE = {
+    "-a": "", "--anon_include": "",
+    "-m": "", "--nr_methods": "",
+    "-n": "", "--nr_members": "",
+    "-N": "", "--class_name_len": "",
+    "-t": " SEP", "--separator": "=SEP",
+    "-x": " PREFIX", "--exclude": "=PREFIX",
+    "-y": " PREFIX", "--prefix_filter": "=PREFIX",
+    "-z": " N", "--hole_size_ge": "=N",
+    "--flat_arrays": "",
+    "--structs": "",
+    "--unions": "",
+    "--suppress_aligned_attribute": "",
+    "--suppress_packed": "",
+}  # fmt: skip
+"""Likewise what only `pybtf-pahole` has, with the value it takes."""
 BPFTOOL = {
     "btf": "dump FILE",
+    "btf dump": "dump FILE",
     "gen": "min-core BTF OBJECT... -o OUT",
+    "gen min_core_btf": "min-core BTF OBJECT... -o OUT",
     "version": "--version",
     "-V": "--version",
     "-B": "dump --base BTF FILE",
@@ -47,6 +70,8 @@ OUTPUT = ("-o", "--output")
 DETACHING = ("pybtf encode", "pybtf merge")
 SHOWING = ("pybtf", "pybtf show")
 DUMPING = ("pybtf", "pybtf dump")
+ASKING = ("list", "show", "dump id", "dump map", "dump prog")
+"""What bpftool's `btf` asks the kernel."""
 _DUMP_WORDS = {"format": "--format", "root_id": "--root", "unsorted": "--unsorted"}
 
 
@@ -60,12 +85,23 @@ def of_option(name: str, command: str) -> str:
         return f" (for pahole's there is 'pybtf {PAHOLE[name]}')"
     if name in SHOWN and command in SHOWING:
         return f" (for pahole's there is 'pybtf {SHOWN[name]}')"
+    if name in ONLY_PAHOLE and command in SHOWING:
+        return f" (pahole's is in 'pybtf-pahole -F btf {name}{ONLY_PAHOLE[name]} FILE')"
     return of_word(name) if command in DUMPING else ""
 
 
 def of_word(name: str) -> str:
     """` (for bpftool's there is 'pybtf dump FILE')`, or nothing."""
     return f" (for bpftool's there is 'pybtf {BPFTOOL[name]}')" if name in BPFTOOL else ""
+
+
+def of_words(words: list[str]) -> str:
+    """The same for the words of a command line of bpftool, of which the first is no command here."""
+    if words[:3] == ["btf", "dump", "file"]:
+        return of_dump(tuple(words[2:])) or of_word("btf dump")
+    if words[0] == "btf" and " ".join(words[1:]).startswith(ASKING):
+        return ": pybtf asks no kernel what is loaded; the BTF of the kernel and its modules is in /sys/kernel/btf"
+    return of_word(" ".join(words[:2]))
 
 
 def of_file(name: str) -> str:
@@ -83,7 +119,7 @@ def of_file(name: str) -> str:
 
 def of_dump(files: tuple[str, ...]) -> str:
     """The same for what follows `btf dump` in bpftool: `file FILE`, `root_id ID`, and perhaps `format FORMAT`."""
-    if files[0] != "file" and not set(files[1:]) & set(_DUMP_WORDS):
+    if len(files) < 2 or (files[0] != "file" and not set(files[1:]) & set(_DUMP_WORDS)):
         return ""
     rest = iter(files[1:] if files[0] == "file" else files)
     file = next(rest)
