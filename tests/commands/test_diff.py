@@ -516,8 +516,23 @@ def test_forms(capsys: pytest.CaptureFixture[str]) -> None:
     text = run(capsys, "--stat", OLD, NEW)[1]
     assert text.splitlines()[0].split() == ["old", "new", "added", "removed", "changed"]
     text = run(capsys, "--markdown", OLD, NEW)[1]
+    assert text.startswith("# old.btf to new.btf\n")
     assert "- `struct sock`: size 32 -\\> 40" in text
     assert "  - `sk_rcvbuf: offset 8 -> 24`" in text
+
+
+@pytest.mark.parametrize("folders", [False, True])
+def test_titles_of_files_with_one_name(
+    folders: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for side, file in (("6.1", OLD), ("6.12", NEW)):
+        target = Path(side, "modules", "a.ko") if folders else Path(side, "vmlinux")
+        target.parent.mkdir(parents=True)
+        target.write_bytes(Path(file).read_bytes())
+    name = "modules" if folders else "vmlinux"
+    text = run(capsys, "--markdown", *(["--base", OLD] if folders else []), f"6.1/{name}", f"6.12/{name}")[1]
+    assert text.startswith(f"# 6.1/{name} to 6.12/{name}\n")
 
 
 def test_ignored(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

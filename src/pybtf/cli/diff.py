@@ -292,7 +292,7 @@ def _print_one(files: tuple[str, ...], row: dict[str, Any], form: int) -> None:
         return
     lines = row["lines"]
     if form == MARKDOWN:
-        lines = [f"# {_name(files[0])} to {_name(files[1])}", "", f"{row['summary'].capitalize()}.", "", *lines]
+        lines = [_title(files), "", f"{row['summary'].capitalize()}.", "", *lines]
     elif form == TEXT and row["count"]:
         lines = [*lines, "", row["summary"]]
     _write(lines, form == TEXT)
@@ -309,7 +309,7 @@ def _print_folders(files: tuple[str, ...], rows: list[dict[str, Any]], form: int
         modules = [{key: row[key] for key in keys if key in row} for row in rows]
         _write_json({"schema": 1, "old": files[0], "new": files[1], "modules": modules})
         return
-    lines: list[str] = [f"# {_name(files[0])} to {_name(files[1])}", ""] if form == MARKDOWN else []
+    lines: list[str] = [_title(files), ""] if form == MARKDOWN else []
     changed = [row for row in rows if row["count"] and row["error"] is None]
     for row in changed:
         if form == STAT:
@@ -331,8 +331,10 @@ def _print_folders(files: tuple[str, ...], rows: list[dict[str, Any]], form: int
     _write(lines, form == TEXT)
 
 
-def _name(path: str) -> str:
-    return path.rstrip("/").rpartition("/")[2] or path
+def _title(files: tuple[str, ...]) -> str:
+    """Of release notes: the files by name, or, where that says nothing, by path."""
+    old, new = (path.rstrip("/").rpartition("/")[2] or path for path in files)
+    return f"# {old} to {new}" if old != new else f"# {files[0]} to {files[1]}"
 
 
 def _write_json(whole: dict[str, Any]) -> None:
