@@ -449,7 +449,7 @@ def test_a_lock_of_a_file_whose_name_is_not_utf_8() -> None:
         (["-q", "-v", "a"], "do not go together"),
         (["--json", "--write-lock", "-", "a"], "--json and --write-lock - do not go together"),
         (["--lock", "btf.lock", "--features", "var"], "--lock goes with no other option"),
-        (["--lock", "btf.lock", "c"], "btf.lock has no entry of c"),
+        (["--lock", "btf.lock", "c"], "btf.lock has no entry of c; it has entries of a; --write-lock records a file"),
         (["-j", "0", "a"], "-j expects the number of workers, 1 to 1024, not '0'"),
     ],
 )

@@ -539,7 +539,7 @@ it is from) or in the strings. The files are only read.
 
 What is expected:
   --expect DIGEST      The SHA-256 of the raw BTF: `pybtf encode -q --detached - FILE | sha256sum`
-  --against OTHER      The BTF in the file OTHER: raw, or the section .BTF of an ELF file
+  --against OTHER      The BTF in OTHER, raw or in an ELF file. What kernels from 7.0 on ship differs: sorted
   --write-lock LOCK    If all is well, record what was encoded and the digests in the file LOCK (- for
                        standard output; what is found is then printed on standard error)
   --lock LOCK          Check what LOCK has recorded, or these FILEs of it, with the features recorded there
@@ -567,7 +567,7 @@ Messages:
 
 Examples:
   pybtf reproduce vmlinux
-  pybtf reproduce --against /sys/kernel/btf/vmlinux vmlinux
+  pybtf reproduce --against pahole.btf vmlinux
   pybtf reproduce --write-lock btf.lock vmlinux
   pybtf reproduce --base vmlinux drivers/net/dummy.ko
   pybtf reproduce --lock btf.lock

@@ -31,6 +31,8 @@ SCHEMA = 1
 """Of the JSON: raised when a key is renamed, removed or changes its meaning."""
 
 DIFFERENT = 1
+MOST_NAMED = 5
+"""Entries of a lock file that a message names."""
 
 
 def _complete_skipped(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -157,7 +159,9 @@ def _locked(lock: str | None, files: tuple[str, ...], others: bool) -> dict[str,
     entries = read_lock(lock)
     unknown = [path for path in files if path not in entries]
     if unknown:
-        raise UsageError(f"{lock} has no entry of {unknown[0]}")
+        known = ", ".join([*entries][:MOST_NAMED]) + (", ..." if len(entries) > MOST_NAMED else "")
+        there_are = f"; it has entries of {known}" if known else ""
+        raise UsageError(f"{lock} has no entry of {unknown[0]}{there_are}; --write-lock records a file")
     return {path: entries[path] for path in files or entries}
 
 
