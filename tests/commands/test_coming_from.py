@@ -19,6 +19,7 @@ COMMANDS = sorted(set(re.findall(r"`(pybtf(?:-pahole)? [^`]* [^`]*)`", TEXT)))
 WORDS = {
     "FILE": "vmlinux", "OLD": "vmlinux", "NEW": "vmlinux", "/sys/kernel/btf/vmlinux": "vmlinux", "OUT": "out",
     "NAME": "device", "'function FUNCTION'": "'function plain_fn'", "FUNCTION": "plain_fn", "ENUMERATOR": "RED",
+    "PREFIX": "dev", "'struct PREFIX*'": "'struct dev*'",
     "ID": "1", "LIST": "var", "DATABASE": "database", "DATA": "data",
 }  # fmt: skip
 PROGRAMS = {"pybtf": "pybtf", "pybtf-pahole": "pybtf.pahole"}
