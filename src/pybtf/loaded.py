@@ -166,5 +166,3 @@ def _unpacked_sizes(image: ElfImage) -> dict[int, int]:
         for name, section in image.dwarf.items()
         if not section.plain and name in UNPACKED
     }
-
-

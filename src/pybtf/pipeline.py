@@ -266,8 +266,8 @@ def _encode(
 
             report.losses += losses(file.image, file.sections, run)
 
-    # The last unit is in. Where dropping repeats might change the result, decode again and keep more. Meanwhile merge
-    # what was observed of functions.
+    # The last unit is in. Where dropping repeats might change the result, keep more. Meanwhile merge what was observed
+    # of functions.
     with timings.pass_("certify"):
         _side_by_side(options.jobs, lambda: _certify(run, options.jobs), run.combine)
         _check(image, run, values)
@@ -278,13 +278,13 @@ def _encode(
 
     # What is kept of each unit is settled. One list of all types; functions; sections of variables.
     with timings.pass_("functions"):
-        report_types = run.finish()
+        n_types = run.finish()
         _check(image, run)
         if options.degrade:
             from pybtf.losses import unnameable
 
             report.losses += unnameable(run)
-        if report_types == 0 and (base is None or run.facts()["units"] == run.facts()["filtered"]):
+        if n_types == 0 and (base is None or run.facts()["units"] == run.facts()["filtered"]):
             raise NothingToEncode(
                 image.place(), "no unit has anything to encode", "at least one type", _why_nothing(options, report)
             )
@@ -421,7 +421,7 @@ def _nobody_looks(done: int, units: int) -> None:
 
 
 def _certify(run: Run, jobs: int) -> None:
-    """Find what must be kept besides the first type of each class, and decode units again for that."""
+    """Keep what is needed besides the first type of each class, and decode units again where that takes it."""
     if run.certify():
         _work(run, jobs, None)
 

@@ -417,4 +417,3 @@ def merged_language_of_the_first(_labels: Labels) -> Sequence[Unit]:
     """Where nothing is needed of the alternate file, too, the first unit decides."""
     second = die("compile_unit", ("language", "data1", 0x1D), children=[base("b", 4)])
     return [unit([INT]), Unit(second)]
-

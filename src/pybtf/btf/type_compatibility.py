@@ -243,4 +243,3 @@ class Pair:
 
 def _is_union(type: Composite | Fwd) -> bool:
     return type.is_union if isinstance(type, Fwd) else type.kind is Kind.UNION
-

@@ -53,7 +53,7 @@ cdef class Inputs:
     cdef dict held              # what each worker reads of
     cdef readonly object sections
     cdef Base base
-    cdef tuple variables        # what `start` is to know of them: ranges, names of sections, whether all are taken
+    cdef tuple variables        # what `start` gives to `set_variables`
     cdef Space space
     cdef uint32_t first         # id of the first own type
 

@@ -124,6 +124,11 @@ class Inputs:
     ):
         """`functions`: the table of all files, if there are several (see `next_file`); `symbols` are those of one.
 
+        `ranges`: where variables may lie, as `variable_ranges` of loaded.py has it; `names`: of all sections, by index.
+        Both are empty where no variables are wanted. `force`: variables that BTF cannot express are passed over.
+
+        `languages`: those to encode if `only_languages`, else those to leave out.
+
         `without`, for tests and benchmarks: names of OPTIONAL (codes.py), which is all left out.
 
         `info_file`: if `info` is mapped, the descriptor of the file, which stays open, and where `info` begins in it.

@@ -56,7 +56,7 @@ class Run(Ring):
     """An encoding from its inputs to its bytes."""
 
     def certify(self):
-        """Finds the units of which more must be kept, and prepares `work` for them; returns how many."""
+        """Has more kept where it must be. Prepares `work` for the units that are decoded again; returns how many."""
         ready: cython.bint = True
         with cython.nogil:
             if not self.e.keep_all:

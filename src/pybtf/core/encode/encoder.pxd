@@ -60,7 +60,7 @@ cdef struct Encoder:
     const FuncTable *table
     KnownStrings known
     const BaseStrings *base     # strings that are there already; NULL without a base
-    int options                 # OPT_* of worker.pxd
+    int options                 # OPT_* of model/options.pxd
     bint keep_all               # keep all types of all units, in the list at once (append_all.py)
     bint decode_again           # where more must be kept of a unit, it is decoded again, and nothing is restored
     # while units come: kept records, with small ids for references. Behind a unit's types, small ids go on with
@@ -77,7 +77,7 @@ cdef struct Encoder:
     uint32_t index_unit, index_local    # the index type of arrays, NO_UNIT: not fixed yet
     bint index_made             # it was not found but made
     uint32_t index_type         # its id, with `keep_all`
-    U32s redo                   # units of which more must be kept
+    U32s redo                   # units that are decoded again, because more of them must be kept
     U32s resolved               # threes: the class of a declaration, what it is resolved to, and the unit by which
                                 # that is so; then ids, as in DedupInput
     U32s conflicts              # names because of which that may be, by class of their key

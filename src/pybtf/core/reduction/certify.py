@@ -25,7 +25,8 @@ Where a type reaches itself without passing a name, classes say too little: each
 it is equal to. No C compiler makes such types; if there are any, everything is kept. Everything is also kept if two
 types may be taken for equal that differ in array elements that the comparison does not look at (array_masking.py).
 
-The proof is in docs/reduction.md. Units of which a dropped type must be kept are decoded again.
+The proof is in docs/reduction.md. A dropped type that must be kept is made from its class (restore.py). Where that
+cannot be done, or the unit is kept whole, the unit is decoded again.
 
 Class ids of a record's references are always smaller than its own, so one pass upwards sees targets before users.
 """
@@ -164,7 +165,10 @@ def is_one_unit(e: cython.pointer[Encoder]) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def certify(e: cython.pointer[Encoder]) -> cython.int:
-    """Fills `e.redo` with the units of which more must be kept, in order. Nonzero: `e.error`."""
+    """Has more kept where it must be; fills `e.redo` with the units that are decoded again for that, in order.
+
+    Nonzero: `e.error`.
+    """
     a: Analysis
     n: cython.size_t = e.classes.n
     status: cython.int = 1
