@@ -71,6 +71,8 @@ class Features:
                 from .suggest import did_you_mean
 
                 hint = did_you_mean(name, (*NAMES, *_SETS))
+                if name[0] == "-" and name[1:] in NAMES:
+                    hint = ": no list takes a feature away; name those that are to be on"
                 known = f"{', '.join(NAMES)}, and the sets default and all"
                 raise UsageError(f"unknown feature {quoted(name)}{hint}; known are {known}")
         return cls(**dict.fromkeys(on, True))
@@ -110,7 +112,7 @@ DEFAULT = NAMES[: NAMES.index("decl_tag_kfuncs") + 1]
 """What `default` and a leading `+` switch on."""
 
 ALL = tuple([name for name in NAMES if name not in ("distilled_base", "layout", "force_cu_merging")])
-"""What `all` switches on, as in pahole: neither `distilled_base` nor `force_cu_merging` (Q16)."""
+"""What `all` switches on, as in pahole (Q16)."""
 
 SINCE = {
     "float": (5, 13), "decl_tag": (5, 16), "decl_tag_kfuncs": (5, 16), "type_tag": (5, 17), "enum64": (6, 0),

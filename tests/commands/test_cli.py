@@ -198,6 +198,7 @@ def test_manual_fits_a_terminal() -> None:
         )),
         (["encode", "--base", "", "x"], "--base: the name is empty"),
         (["encode", "--features", "globalvar", "x"], r"unknown feature 'globalvar' \(did you mean 'global_var'\?\)"),
+        (["encode", "--features", "default,-var", "x"], "unknown feature '-var': no list takes a feature away; name "),
         (["encode", "--lang", "rst", "x"], r"unknown language 'rst' \(did you mean 'rust'\?\)"),
         (["encode", "--base", "b", "--standalone", "x"], "--base and --standalone do not go together"),
         (["encode", "--force-base", "x"], "--force-base is about a --base, and none is given"),
