@@ -49,6 +49,8 @@ def test_folders_of_modules(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     assert quiet.splitlines()[3:] == ["module gone: the module is removed", "", "3 modules: 1 removed, 1 changed"]
     whole = json.loads(run(capsys, *bases, "--json", str(tmp_path / "old"), str(tmp_path / "new"))[1])
     assert [each["what"] for each in whole["modules"]] == ["changed", "added", "removed"]
+    assert list(whole["modules"][0]) == ["module", "what", "error", "summary", "classes", "changes"]
+    assert whole["modules"][0]["summary"]["structs"]["changed"] == 1
 
 
 def test_a_folder_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

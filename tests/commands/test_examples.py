@@ -166,6 +166,31 @@ def test_the_json_of_verdicts_is_documented(run_cli: RunCli, tmp_path: Path) -> 
     assert all(f"`{key}`" in about for key in together(ids["files"]) | together(ids["files"][0]["findings"]))
 
 
+def test_the_json_of_differences_is_documented(run_cli: RunCli, tmp_path: Path) -> None:
+    """Of two files, of folders, and of the relocations of objects."""
+    text = (ROOT / "docs" / "diff.md").read_text()
+    samples = ROOT / "fixtures" / "diff"
+    old, new = samples / "old.btf", samples / "new.btf"
+    for side in (old, new):
+        (tmp_path / side.stem).mkdir()
+        shutil.copyfile(side, tmp_path / side.stem / "m.ko")
+    whole = run_json(run_cli, "diff", "--json", old, new)
+    folders = run_json(run_cli, "diff", "--json", "--base", old, tmp_path / "old", tmp_path / "new")
+    objects = ("1_gone.o", "3_size.o")
+    found = run_json(run_cli, "diff", "--json", *(f"--object={samples / each}" for each in objects), old, new)
+    results = [result for each in found["objects"] for result in each["results"]]
+    places = [place for result in results for place in result["places"]]
+    assert places
+    for rows in ([whole, found, folders], folders["modules"], whole["changes"], found["objects"], results, places):
+        assert all(f"`{key}`" in text for key in together(rows))
+
+
+def test_the_json_of_reasons_is_documented(run_cli: RunCli) -> None:
+    """That of `why` without a name."""
+    text = section("why.md").partition("Without NAME")[2]
+    assert all(f"`{key}`" in text for key in together(run_json(run_cli, "why", "--json", KERNEL)))
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name)
 def test_links_lead_to_files(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):

@@ -287,8 +287,7 @@ def _print_one(files: tuple[str, ...], row: dict[str, Any], form: int) -> None:
     from ..differences.task import JSON, MARKDOWN, TEXT
 
     if form == JSON:
-        whole = {"schema": 1, "old": files[0], "new": files[1], "summary": row["tallies"], "classes": row["classes"]}
-        _write_json(whole | {"changes": row["changes"]})
+        _write_json({"schema": 1, "old": files[0], "new": files[1]} | _found(row))
         return
     lines = row["lines"]
     if form == MARKDOWN:
@@ -305,8 +304,7 @@ def _print_folders(files: tuple[str, ...], rows: list[dict[str, Any]], form: int
         if row["error"] is not None:
             console.error(row["error"])
     if form == JSON:
-        keys = ("module", "what", "error", "classes", "tallies", "changes")
-        modules = [{key: row[key] for key in keys if key in row} for row in rows]
+        modules = [{key: row[key] for key in ("module", "what", "error")} | _found(row) for row in rows]
         _write_json({"schema": 1, "old": files[0], "new": files[1], "modules": modules})
         return
     lines: list[str] = [_title(files), ""] if form == MARKDOWN else []
@@ -329,6 +327,12 @@ def _print_folders(files: tuple[str, ...], rows: list[dict[str, Any]], form: int
         ]
         lines += [*([""] if lines else []), f"{len(rows):,} module{'s' * (len(rows) != 1)}: {', '.join(parts)}"]
     _write(lines, form == TEXT)
+
+
+def _found(row: dict[str, Any]) -> dict[str, Any]:
+    """What JSON says of two files; of a module that is there only once, or cannot be read, there is no summary."""
+    summary = {"summary": row["tallies"]} if "tallies" in row else {}
+    return summary | {"classes": row["classes"], "changes": row["changes"]}
 
 
 def _title(files: tuple[str, ...]) -> str:
