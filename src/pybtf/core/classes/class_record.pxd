@@ -1,8 +1,8 @@
 # Class records: one interned, unit-independent description of a type.
 #
 # A class is what a type is "by name": its own words, with every reference replaced by the class of the target, and
-# a reference to a named struct or union (declared or defined) replaced by a key made of kind and name only. Two
-# types of different units with the same class are the same type unless a name in reach has several definitions.
+# a reference to a named struct, union or enumeration (declared or defined) replaced by a key made of kind and name only.
+# Two types of different units with the same class are the same type unless a name in reach has several definitions.
 # Class ids count from 1 in order of arrival; 0 is void.
 
 from libc.stdint cimport uint32_t, uint64_t

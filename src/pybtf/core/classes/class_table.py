@@ -2,11 +2,12 @@
 
 The units of a kernel describe the same few ten thousand types thousands of times. A *class record* (class_record.pxd)
 is the content of a type in which every reference is replaced by the class of its target, and a reference to a named
-struct or union by a key of its kind and name, so that the description of a type ends at the names it mentions and there
-are no cycles. Equal records get one id, in a table that all workers share: this is hash-consing, exact by comparison.
+struct, union or enumeration by a key of its kind and name, so that the description of a type ends at the names it
+mentions and there are no cycles. Equal records get one id, in a table that all workers share: this is hash-consing,
+exact by comparison.
 
-What classes decide: whether prototypes of two units match (function_merge.py compares nothing below a struct's name),
-and which types of a unit bring nothing new (encoder.py).
+What classes decide: whether prototypes of two units match (prototype_match.py compares nothing below a struct's name),
+and which types of a unit bring nothing new (append_unit.py).
 
 Look-ups take no lock, as in string_table.py: a record is complete before its id is published.
 """

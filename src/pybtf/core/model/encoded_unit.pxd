@@ -45,7 +45,7 @@ cdef struct VarRecord:
 
 cdef struct UnitValue:
     uint32_t number             # in order of .debug_info, through all files
-    bint filtered               # excluded by language or name
+    bint filtered               # left out by its language
     bint ready
     Fault fault
     uint32_t name               # string id of the unit's name
