@@ -22,15 +22,11 @@ if TYPE_CHECKING:
 
 SKELETON, SPLIT_COMPILE, SPLIT_TYPE = 4, 5, 6
 TYPE: Final = 2
-(
-    STR_OFFSETS_BASE, ADDR_BASE, GNU_ADDR_BASE, DWO_NAME, GNU_DWO_NAME, GNU_DWO_ID, COMP_DIR, STMT_LIST, RANGES_BASE,
-) = (
-    ENUM_DW_AT[f"DW_AT_{name}"]
-    for name in (
-        "str_offsets_base", "addr_base", "GNU_addr_base", "dwo_name", "GNU_dwo_name", "GNU_dwo_id", "comp_dir",
-        "stmt_list", "GNU_ranges_base",
-    )
-)  # fmt: skip
+# pyelftools has names for these since 0.30; Debian 12 has 0.29.
+GNU_DWO_NAME, GNU_DWO_ID, RANGES_BASE, GNU_ADDR_BASE = range(0x2130, 0x2134)
+STR_OFFSETS_BASE, ADDR_BASE, DWO_NAME, COMP_DIR, STMT_LIST = (
+    ENUM_DW_AT[f"DW_AT_{name}"] for name in ("str_offsets_base", "addr_base", "dwo_name", "comp_dir", "stmt_list")
+)
 _WANTED: Final = frozenset((
     STR_OFFSETS_BASE, ADDR_BASE, GNU_ADDR_BASE, DWO_NAME, GNU_DWO_NAME, GNU_DWO_ID, COMP_DIR, STMT_LIST, RANGES_BASE,
 ))  # fmt: skip
