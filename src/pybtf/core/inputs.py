@@ -45,6 +45,7 @@ from cython.cimports.pybtf.core.strings.string_table import (
     strings_build_on,
 )
 from cython.cimports.pybtf.core.support.check import FIXED_SIZE
+from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG
 from cython.cimports.pybtf.core.support.memory import u64s_free
 from cython.cimports.pybtf.core.support.monitor import *
 from cython.cimports.pybtf.core.unit_headers import scan_units
@@ -224,7 +225,7 @@ class Inputs:
         if info_file is None or self.x.without & WITHOUT_READING:
             info_file = -1, 0
         self.x.info_file, self.x.info_at = info_file
-        self.x.sections.swap = not self.x.little
+        self.x.sections.swap = self.x.little == HOST_IS_BIG
         machine_init(cython.address(self.x.machine), machine)
         self.set_sections(sections)
 

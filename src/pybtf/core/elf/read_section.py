@@ -22,6 +22,7 @@ from cython.cimports.pybtf.core.elf.elf_headers import (
     section_entry_size,
 )
 from cython.cimports.pybtf.core.elf.symbols import load32
+from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG
 from cython.cimports.pybtf.core.support.mapped_file import close_file, open_sized, read_at
 from cython.cimports.pybtf.core.support.memory import U8s, u8s_free, u8s_reserve
 
@@ -143,7 +144,7 @@ def look_for(
         return False
     if p[4] not in (1, 2) or p[5] not in (1, 2) or p[6] != 1:
         return False
-    is64, swap = p[4] == 2, p[5] == 2
+    is64, swap = p[4] == 2, (p[5] == 1) == HOST_IS_BIG
     read_file_header(cython.address(p[0]), is64, swap, cython.address(header))
     size = section_entry_size(is64)
     table, count, last = header.shoff, header.shnum, header.shstrndx

@@ -18,6 +18,7 @@ from cython.cimports.libc.string import memchr, memset, strcmp, strlen, strncmp
 from cython.cimports.pybtf.core.elf.elf_constants import *
 from cython.cimports.pybtf.core.elf.elf_headers import SectionHeader, read_section_header, section_entry_size
 from cython.cimports.pybtf.core.elf.symbols import load32
+from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG
 
 NONE = cython.declare(uint32_t, 0xFFFFFFFF)
 LONGEST = cython.declare(cython.size_t, 64)  # more than the bytes of a name of a section with DWARF
@@ -230,7 +231,7 @@ def read_sections(table, names: bytes = None, *, is64: cython.bint, little: cyth
     if names is not None:
         found.text = names
     found.is64 = is64
-    found.swap = not little
+    found.swap = little == HOST_IS_BIG
     found.made = [None] * found.count
     found.types = {}
     found.texts = {}
@@ -247,7 +248,7 @@ def read_section(entry, *, is64: cython.bint, little: cython.bint):
     try:
         if cython.cast(cython.size_t, view.len) != section_entry_size(is64):
             raise ValueError("not one entry")
-        return read_entry(cython.cast(cython.pointer[cython.const[uint8_t]], view.buf), is64, not little)
+        return read_entry(cython.cast(cython.pointer[cython.const[uint8_t]], view.buf), is64, little == HOST_IS_BIG)
     finally:
         PyBuffer_Release(cython.address(view))
 

@@ -10,6 +10,7 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import strlen
 from cython.cimports.pybtf.core.elf.elf_constants import SHN_LORESERVE, STT_FILE, STT_FUNC, STT_OBJECT
 from cython.cimports.pybtf.core.elf.symbols import Symbol, SymbolView, name_budget, name_ok, read_symbol, symbol_size
+from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG
 
 
 class SymbolError(ValueError):
@@ -46,7 +47,7 @@ class SymbolSource:
         self.view.strtab = cython.cast(cython.p_const_char, self.strtab_buffer.buf)
         self.view.strtab_size = self.strtab_buffer.len
         self.view.is64 = is64
-        self.view.swap = not little
+        self.view.swap = little == HOST_IS_BIG
         if shndx is not None:
             PyObject_GetBuffer(shndx, cython.address(self.shndx_buffer), PyBUF_SIMPLE)
             if cython.cast(uint64_t, self.shndx_buffer.len) < count * 4:
