@@ -1,7 +1,7 @@
 """How C writes what a DIE declares: prototypes and types, as DWARF has them, before BTF has lost anything of them.
 
 A declaration is built from the inside out, as the type reads from the outside in. Types of damaged DWARF may refer to
-themselves and prototypes multiply: each text has a budget of types, and what is beyond it is `...`.
+themselves and prototypes multiply: each text has a budget of types and of names, and what is beyond it is `...`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from .slow import Dies
 
 BUDGET = 200
 """Types visited for one prototype."""
+ROOM = 1 << 16
+"""Characters that its names may have."""
 
 _KEYWORDS = {
     "DW_TAG_structure_type": "struct",
@@ -48,6 +50,14 @@ class _Declarer:
     def __init__(self, dies: Dies) -> None:
         self.dies = dies
         self.budget = BUDGET
+        self.room = ROOM
+
+    def word(self, name: str) -> str:
+        """A name, if there is still room for it."""
+        if len(name) > self.room:
+            return "..."
+        self.room -= len(name)
+        return name
 
     def declare(self, die: Any | None, inner: str) -> str:
         """`inner` declared with the type that `die` is; None is void."""
@@ -83,12 +93,15 @@ class _Declarer:
     def base_name(self, die: Any | None) -> str:
         if die is None:
             return "void"
-        return _join(_KEYWORDS.get(die.tag, ""), self.dies.name(die) or "(anonymous)")
+        return _join(_KEYWORDS.get(die.tag, ""), self.word(self.dies.name(die)) or "(anonymous)")
 
     def dimensions(self, die: Any) -> str:
         text = ""
         for child in self.dies.children(die):
+            if not self.budget:
+                return f"{text}[...]"
             if child.tag == "DW_TAG_subrange_type":
+                self.budget -= 1
                 upper, count = self.dies.number(child, "DW_AT_upper_bound"), self.dies.number(child, "DW_AT_count")
                 n = count if count is not None else None if upper is None else upper + 1
                 text += "[]" if n is None else f"[{n}]"
@@ -115,21 +128,23 @@ def parameters(dies: Dies, die: Any) -> list[Any]:
 def prototype(dies: Dies, die: Any) -> Prototype:
     """The prototype of a DW_TAG_subprogram, by its own parameters; what it does not say, its origins say."""
     declarer = _Declarer(dies)
+    name = declarer.word(dies.name(die))
     returns = declarer.declare(_type(dies, die), "")
     params, names = [], []
     for child in dies.children(die):
         if child.tag == "DW_TAG_formal_parameter":
             declarer.budget = max(declarer.budget, 20)
-            names.append(dies.name(child))
+            names.append(declarer.word(dies.name(child)))
             params.append(declarer.declare(_type(dies, child), names[-1]))
         elif child.tag == "DW_TAG_unspecified_parameters":
             params.append("...")
-    return Prototype(dies.name(die), returns, params or ["void"], names)
+    return Prototype(name, returns, params or ["void"], names)
 
 
 def declaration(dies: Dies, die: Any) -> str:
     """How C declares a variable."""
-    return _Declarer(dies).declare(_type(dies, die), dies.name(die))
+    declarer = _Declarer(dies)
+    return declarer.declare(_type(dies, die), declarer.word(dies.name(die)))
 
 
 def _type(dies: Dies, die: Any) -> Any | None:

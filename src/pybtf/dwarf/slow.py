@@ -43,6 +43,14 @@ MAX_CHILDREN = 20_000
 MAX_STEPS = 16
 """Origins and specifications that are followed from one DIE."""
 
+FREE_STEPS = 1 << 25
+STEPS_A_BYTE = 16
+"""What may be done with DWARF: so much, some seconds, and more for each byte of it. What DIEs share, as a list or a
+name, is read again for each of them.
+"""
+_STEPS = 32
+"""What a look at the DWARF counts, beside the bytes that it reads."""
+
 TYPE_KINDS = (TYPE, SPLIT_TYPE)
 """DW_UT_* of type units in .debug_info."""
 
@@ -53,16 +61,31 @@ _LINKAGE = ("DW_AT_linkage_name", "DW_AT_MIPS_linkage_name")
 _ARCHITECTURES = {EM_386: "x86", EM_X86_64: "x64", EM_AARCH64: "AArch64"}
 
 
+class Allowance:
+    """How much may still be done with DWARF of so many bytes."""
+
+    def __init__(self, size: int) -> None:
+        self._left = FREE_STEPS + STEPS_A_BYTE * size
+
+    def spend(self, size: int) -> None:
+        """For one look, at so many bytes. Raises one of FAULTS if there have been too many."""
+        self._left -= _STEPS + size
+        if self._left < 0:
+            raise DWARFError("more is shared than compilers share")
+
+
 class _Stream:
     """A file of what a buffer has, without a copy of it."""
 
-    def __init__(self, data: bytes | bytearray | memoryview) -> None:
+    def __init__(self, data: bytes | bytearray | memoryview, allowance: Allowance) -> None:
         self.data = memoryview(data)
         self.at = 0
+        self._allowance = allowance
 
     def read(self, n: int = -1) -> bytes:
         end = len(self.data) if n < 0 else self.at + n
         piece = bytes(self.data[self.at : end])
+        self._allowance.spend(len(piece))
         self.at += len(piece)
         return piece
 
@@ -74,11 +97,19 @@ class _Stream:
         return self.at
 
 
-def dwarf_info(contents: dict[str, bytes | bytearray | memoryview], *, little: bool, is64: bool) -> Any:
-    """pyelftools' view of sections, by their short names."""
+def allowance_of(contents: dict[str, Buffer]) -> Allowance:
+    """For sections, by their short names."""
+    return Allowance(len(contents.get("info", b"")) + len(contents.get("abbrev", b"")))
+
+
+def dwarf_info(
+    contents: dict[str, Buffer], *, little: bool, is64: bool, allowance: Allowance | None = None
+) -> Any:
+    """pyelftools' view of sections, by their short names. `allowance`: shared with other views."""
+    allowance = allowance or allowance_of(contents)
     sections: dict[str, Any] = dict.fromkeys(list(inspect.signature(DWARFInfo).parameters)[1:])
     for name, data in contents.items():
-        stream: Any = _Stream(data)
+        stream: Any = _Stream(data, allowance)
         sections[f"debug_{name}_sec"] = DebugSectionDescriptor(
             stream=stream, name=f".debug_{name}", global_offset=0, size=len(data), address=0
         )
@@ -98,13 +129,16 @@ def dies_of(image: ElfImage, sections: DebugSections, units: list[tuple[int, int
         from .split_dies import SplitDies
 
         return SplitDies(image, {**sections, **ranges}, sections, units, files)
-    dwarf = dwarf_info(contents, little=image.little, is64=image.is64)
+    allowance = allowance_of(dict(sections))
+    dwarf = dwarf_info(contents, little=image.little, is64=image.is64, allowance=allowance)
     if sections.alternate is not None:
         shared: dict[str, Buffer] = {**sections.alternate, "info": sections["info"][sections.alternate.info_at :]}
         shared["str"] = sections.get("str", b"")[sections.alternate.str_at :]
-        dwarf.supplementary_dwarfinfo = dwarf_info(shared, little=image.little, is64=image.is64)
+        dwarf.supplementary_dwarfinfo = dwarf_info(
+            shared, little=image.little, is64=image.is64, allowance=allowance
+        )
     shared_files = alternate_files(image, sections)
-    return Dies(dwarf, units, image.machine, files, sections, shared_files, little=image.little)
+    return Dies(dwarf, allowance, units, image.machine, files, sections, shared_files, little=image.little)
 
 
 def _range_sections(image: ElfImage, sections: DebugSections) -> dict[str, Buffer]:
@@ -126,10 +160,11 @@ class Dies:
     """
 
     def __init__(
-        self, dwarf: Any, units: list[tuple[int, int]], machine: int, files: LineFiles, sections: DebugSections,
-        shared_files: LineFiles | None = None, *, little: bool,
+        self, dwarf: Any, allowance: Allowance, units: list[tuple[int, int]], machine: int, files: LineFiles,
+        sections: DebugSections, shared_files: LineFiles | None = None, *, little: bool,
     ) -> None:  # fmt: skip
         self._dwarf = dwarf
+        self._allowance = allowance
         self._sections = sections
         self._little = little
         self._order: Literal["little", "big"] = "little" if little else "big"
@@ -197,8 +232,24 @@ class Dies:
 
     def children(self, die: Any) -> Iterator[Any]:
         """The children of a DIE, as far as they can be read."""
+        unit, at, left = die.cu, die.offset + die.size, MAX_CHILDREN
+        depth = int(die.has_children)
         try:
-            yield from islice(die.iter_children(), MAX_CHILDREN)
+            while depth and left:
+                self._allowance.spend(0)  # what has been read is kept, so that no bytes are
+                child = unit.get_DIE_from_refaddr(at)
+                at += child.size
+                if child.is_null():
+                    depth -= 1
+                    continue
+                sibling = _sibling(child)
+                if depth == 1:
+                    left -= 1
+                    yield child
+                if sibling >= at:  # one in front would never end
+                    at = sibling
+                else:
+                    depth += child.has_children
         except FAULTS:
             return
 
@@ -257,7 +308,15 @@ class Dies:
         return "" if top is None else self._string(top, "DW_AT_name")
 
     def _string(self, die: Any, attribute: str) -> str:
-        return _text(_value(die, attribute))
+        return self._charged(_text(_value(die, attribute)))
+
+    def _charged(self, text: str) -> str:
+        """A text, or nothing if there have been too many: a name of a megabyte may be that of each parameter."""
+        try:
+            self._allowance.spend(len(text))
+        except FAULTS:
+            return ""
+        return text
 
     def die_of_unit(self, number: int) -> Any | None:
         try:
@@ -359,6 +418,7 @@ class Dies:
 
     def _operations(self, die: Any, expression: Any) -> str:
         words = []
+        self._allowance.spend(_STEPS * len(expression))
         for operation in islice(DWARFExprParser(die.cu.structs).parse_expr(expression), 8):
             name = operation.op_name.removeprefix("DW_OP_")
             arguments = operation.args
@@ -373,6 +433,14 @@ class Dies:
             else:
                 words.append(" ".join([name, *(_amount(each) for each in arguments if isinstance(each, int))]))
         return ", ".join(words).replace(":, ", ": ")
+
+
+def _sibling(die: Any) -> int:
+    """Where the DIE behind its children is, if it says so; else 0."""
+    found = die.attributes.get("DW_AT_sibling")
+    if found is None or not die.has_children or not isinstance(found.value, int):
+        return 0
+    return int(found.value) + (0 if found.form == "DW_FORM_ref_addr" else die.cu.cu_offset)
 
 
 def _amount(number: int) -> str:

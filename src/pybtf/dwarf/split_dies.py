@@ -18,7 +18,7 @@ from .line_files import LineFiles
 from .package import read_index
 from .roots import Damaged, Reader
 from .sections import Buffer, DebugSections
-from .slow import FAULTS, Dies, dwarf_info
+from .slow import FAULTS, Dies, allowance_of, dwarf_info
 
 _DATA1, _DATA2, _DATA4, _UDATA, _IMPLICIT = 0x0B, 0x05, 0x06, 0x0F, 0x21
 _PLAIN = {
@@ -30,6 +30,8 @@ MOST_OPEN = 64
 """Units that are kept open."""
 MOST_ENTRIES = 1000
 """Entries of a location list in front of the first with an expression."""
+_STEPS_A_BYTE = 32
+"""What a byte of a table of abbreviations counts."""
 _FIELDS = 10
 
 
@@ -40,10 +42,9 @@ class SplitDies(Dies):
         self, image: ElfImage, contents: dict[str, Buffer], sections: DebugSections, units: list[tuple[int, int]],
         files: LineFiles,
     ) -> None:
-        super().__init__(
-            dwarf_info(contents, little=image.little, is64=image.is64), units, image.machine, files, sections,
-            little=image.little,
-        )  # fmt: skip
+        allowance = allowance_of(contents)
+        dwarf = dwarf_info(contents, little=image.little, is64=image.is64, allowance=allowance)
+        super().__init__(dwarf, allowance, units, image.machine, files, sections, little=image.little)
         rows = array("Q", sections.split_units).tolist()
         self._rows: dict[int, list[int]] = {rows[at]: rows[at : at + _FIELDS] for at in range(0, len(rows), _FIELDS)}
         self._row_starts = sorted(self._rows)
@@ -70,7 +71,10 @@ class SplitDies(Dies):
             head = self._head(start)
             abbrev = _plain_table(self._sections.get("abbrev", b""), row[2], head.abbrev, self._order)
             contents = {"info": self._sections["info"], "abbrev": abbrev}
-            self._open[start] = dwarf_info(contents, little=self._little, is64=self._is64)
+            self._allowance.spend(_STEPS_A_BYTE * len(abbrev))
+            self._open[start] = dwarf_info(
+                contents, little=self._little, is64=self._is64, allowance=self._allowance
+            )
         return self._open[start]
 
     def _string(self, die: Any, attribute: str) -> str:
@@ -89,7 +93,7 @@ class SplitDies(Dies):
         while 0 not in raw and end < len(text):
             end *= 16
             raw = bytes(text[:end])
-        return raw.partition(b"\0")[0].decode("utf-8", "surrogateescape")
+        return self._charged(raw.partition(b"\0")[0].decode("utf-8", "surrogateescape"))
 
     def _reader(self, section: str, at: int, end: int | None = None) -> Reader:
         data = self._sections.get(section, b"")
