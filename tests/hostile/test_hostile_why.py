@@ -144,6 +144,15 @@ def tables_of_abbreviations_that_overlap() -> bytes:
     return w.kernel()
 
 
+@case("s is in BTF", "struct s")
+def structs_of_one_name() -> bytes:
+    w, _ = begun()
+    for number in range(40_000):
+        w.die(STRUCT, (NAME, STRING, "s"), (SIZE, UDATA, number + 1))
+    w.end()
+    return w.kernel()
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_an_answer_comes_soon(name: str, tmp_path: Path) -> None:
     build, asked, expected = CASES[name]

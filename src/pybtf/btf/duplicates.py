@@ -22,6 +22,8 @@ from .types import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from .reader import BTF
 
 KINDS = (Kind.STRUCT, Kind.UNION, Kind.ENUM, Kind.ENUM64, Kind.TYPEDEF, Kind.INT)
@@ -70,6 +72,15 @@ def first_difference(btf: BTF, a: int, b: int) -> str:
     What is nearer comes first: all of a struct itself, then what its members are made of, then what they point to.
     """
     return _compared(btf, a, b, MAX_LOOKED)[0]
+
+
+def first_differences(btf: BTF, pairs: Iterable[tuple[int, int]]) -> Iterator[str]:
+    """The same for each of some pairs of types, of which there may be very many."""
+    left = MAX_ALL_LOOKED
+    for a, b in pairs:
+        difference, looked = _compared(btf, a, b, min(left, MAX_LOOKED))
+        left -= looked
+        yield difference
 
 
 def _compared(btf: BTF, a: int, b: int, most: int) -> tuple[str, int]:

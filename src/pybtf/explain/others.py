@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pybtf.btf import Kind
-from pybtf.btf.duplicates import first_difference
+from pybtf.btf.duplicates import first_differences
 from pybtf.btf.types import Composite, Datasec, Enumeration, Fwd, Symbol
 
 from .inquiry import KEYWORDS, TYPE_KINDS, Inquiry
@@ -90,16 +90,19 @@ def type_evidence(inquiry: Inquiry, name: str, reason: str) -> dict[str, Any]:
         if isinstance(type, Composite | Enumeration):
             row["size"] = type.size
         rows.append(row)
-    definitions = [row["id"] for row in rows if not row["forward"]]
+    first: dict[str, int] = {}
     for row in rows:
-        same = [id for id in definitions if btf.type(id).kind.name == row["kind"]]
-        if same and row["id"] != same[0]:
-            row["differs_in"] = first_difference(btf, same[0], row["id"])
+        if not row["forward"]:
+            first.setdefault(row["kind"], row["id"])
+    others = [row for row in rows if first.get(row["kind"], row["id"]) != row["id"]]
+    pairs = ((first[row["kind"]], row["id"]) for row in others)
+    for row, difference in zip(others, first_differences(btf, pairs), strict=True):
+        row["differs_in"] = difference
     found = _described(inquiry, kinds, plain)
     named: dict[str, Any] = {} if written == plain else {"written_as": written}
-    if not found and (others := [each for each, other in inquiry.renamed.items() if other == plain]):
-        named["described_as"] = others[:MOST]
-        found = [row for each in others[:MOST] for row in _described(inquiry, kinds, each)]
+    if not found and (renamed := [each for each, other in inquiry.renamed.items() if other == plain]):
+        named["described_as"] = renamed[:MOST]
+        found = [row for each in renamed[:MOST] for row in _described(inquiry, kinds, each)]
     defined = [offset for offset, declared in found if not declared]
     return named | {
         "types": rows,
