@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.dwarfwriter import uleb
+from tests.builders.elfwriter import Symbol
 from tests.builders.kernelish import FLAVOURS
 from tests.builders.rawdwarf import ADDR, DATA1, EXPRLOC, REF4, SEC_OFFSET, STRING, STRP, UDATA, RawDwarf
 from tests.conftest import environment
@@ -151,6 +152,16 @@ def structs_of_one_name() -> bytes:
         w.die(STRUCT, (NAME, STRING, "s"), (SIZE, UDATA, number + 1))
     w.end()
     return w.kernel()
+
+
+@case("a0 is not in BTF: no DWARF describes it; it is another name for the code of a1, a10", "a*")
+def symbols_of_one_place() -> bytes:
+    """90 of 30,000 are asked about, each of which is another name of all others."""
+    w, int_ = begun()
+    w.die(SUBPROGRAM, (NAME, STRING, "f"), (TYPE, REF4, int_), (LOW_PC, ADDR, TEXT))
+    w.end()
+    names = (f"{'a' if number < 90 else 'b'}{number}" for number in range(30_000))
+    return w.kernel(symbols=[Symbol(name, TEXT + 32, 16, "FUNC", ".text") for name in names])
 
 
 @pytest.mark.parametrize("name", CASES)

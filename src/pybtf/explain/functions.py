@@ -197,10 +197,14 @@ def _no_description(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[st
     same = {other for value in sorted({value for _, value, _ in symbols})[:MOST]
             for other in inquiry.fates.at_address(value)} - {name}  # fmt: skip
     # Values are the same where the code is in other sections of a relocatable file.
-    same = {other for other in same if any(address in addresses for _, _, address in inquiry.placed(other))}
-    rows = [{"name": other, "in_btf": inquiry.function_reason(other) == IN_BTF} for other in sorted(same)]
+    there = (
+        other for other in sorted(same) if any(address in addresses for _, _, address in inquiry.placed(other))
+    )
+    rows = [
+        {"name": other, "in_btf": inquiry.function_reason(other) == IN_BTF} for other in islice(there, MOST)
+    ]
     renamed_from = _renamed_from(inquiry, name, addresses)
-    return {"same_code": rows[:MOST], "renamed_from": renamed_from, "mangled": bool(identifiers(name))}
+    return {"same_code": rows, "renamed_from": renamed_from, "mangled": bool(identifiers(name))}
 
 
 def _renamed_from(inquiry: Inquiry, name: str, addresses: set[int]) -> dict[str, Any] | None:
