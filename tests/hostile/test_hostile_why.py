@@ -6,6 +6,7 @@ Each is encoded soon, and the verdict is what it is; only the evidence ends some
 
 from __future__ import annotations
 
+import random
 import resource
 import struct
 import subprocess
@@ -162,6 +163,17 @@ def symbols_of_one_place() -> bytes:
     w.end()
     names = (f"{'a' if number < 90 else 'b'}{number}" for number in range(30_000))
     return w.kernel(symbols=[Symbol(name, TEXT + 32, 16, "FUNC", ".text") for name in names])
+
+
+@case("is not in BTF: a function symbol, but no DWARF describes the function", "_R*")
+def a_symbol_full_of_lengths() -> bytes:
+    """Each of its 100,000 numbers may be the length of an identifier of 9,000 characters."""
+    w, int_ = begun()
+    w.die(SUBPROGRAM, (NAME, STRING, "f"), (TYPE, REF4, int_), (LOW_PC, ADDR, TEXT))
+    w.end()
+    dice = random.Random(1)
+    name = "_R" + "_".join(str(dice.randrange(9000, 10_000)) for _ in range(100_000))
+    return w.kernel(symbols=[Symbol(name, TEXT + 32, 16, "FUNC", ".text")])
 
 
 @pytest.mark.parametrize("name", CASES)

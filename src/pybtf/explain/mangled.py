@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 SCHEMES = ("_R", "_Z")
 """Rust's own, and that of C++, which Rust had before."""
+LONGEST = 10_000
+"""Characters of a symbol that is looked into: each number in it may be the length of thousands."""
 MOST_CANDIDATES = 50
 """Names that are tried."""
 PLAIN = frozenset(LANGUAGES[name] for name in ("asm", "c", "c89", "c99", "c11")) | {0x2C, 0x3E}
@@ -32,7 +34,7 @@ PLAIN = frozenset(LANGUAGES[name] for name in ("asm", "c", "c89", "c99", "c11"))
 
 def identifiers(symbol: str) -> list[str]:
     """What may be identifiers in a name made for the linker, the last first; of other symbols none."""
-    if not symbol.startswith(SCHEMES):
+    if not symbol.startswith(SCHEMES) or len(symbol) > LONGEST:
         return []
     found: dict[str, None] = {}
     for match in re.finditer(r"[1-9][0-9]{0,3}", symbol):
