@@ -226,6 +226,14 @@ def test_names_that_are_not_there(small: Path, show: Show, refused: Show) -> Non
         assert show(option, "other", small) == ""
         assert refused(option, "tcp_cal", small).endswith(" union. Nearest: tcp_a\n")
     assert refused("struct tcp_cal", small).endswith(" type. Nearest: tcp_a\n")
+    assert refused("struct ", small).endswith(" the name of a type\n")
+
+
+def test_names_that_contain_another(tmp_path: Path, refused: Show) -> None:
+    """The shortest three, in the same order each time."""
+    path = built(tmp_path, *(Struct(f"long_list_head_{n}", 4) for n in range(10, 40)))
+    near = "Nearest: long_list_head_10, long_list_head_11, long_list_head_12\n"
+    assert refused("LIST", path).endswith(near)
 
 
 @pytest.mark.parametrize(

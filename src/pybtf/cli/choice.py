@@ -135,6 +135,6 @@ def nearest(view: View, name: str, kinds: Collection[int] = SHOWN) -> str:
     shown = {view.name_of(id) for id in range(1, len(view)) if view.kind(id) in kinds}
     names = {each.decode("utf-8", "replace") for each in shown if each}
     close = get_close_matches(name, {each for each in names if abs(len(each) - len(name)) < 4}, 3, 0.7)
-    if not close:
-        close = sorted((each for each in names if name.lower() in each.lower()), key=len)[:3]
+    if name and not close:
+        close = sorted((each for each in names if name.lower() in each.lower()), key=lambda each: (len(each), each))[:3]
     return f"Nearest: {', '.join(close)}" if close else ""

@@ -226,7 +226,7 @@ def _number(request: Request, name: str) -> int:
     text = request.printing.get(name, "0").lstrip(" \t\n\v\f\r")
     sign = text[:1] if text[:1] in ("+", "-") else ""
     rest = text[len(sign) :]
-    digits = rest[: len(rest) - len(rest.lstrip("0123456789"))][:20] or "0"
+    digits = rest[: len(rest) - len(rest.lstrip("0123456789"))].lstrip("0")[:20] or "0"
     return max(-LARGEST - 1, min(int(sign + digits), LARGEST)) & 0xFFFFFFFF
 
 
