@@ -26,6 +26,7 @@ from pybtf.pahole.main import main
 from pybtf.pahole.request import STANDARD, Answer, Request
 from pybtf.pahole.run import _jobs
 from pybtf.pahole.table import OPTIONS
+from tests.builders.synthetic import load
 from tests.conftest import ROOT, environment
 from tests.encode.test_features import SUPPORTED
 
@@ -254,6 +255,12 @@ def test_how_much_is_told(run: Run, elf: Path, tmp_path: Path) -> None:
     assert run("-J", "-V", "-q", f"--btf_encode_detached={out}", elf).err == ""
     os.link(elf, tmp_path / "other")
     assert run("-J", "-q", elf).err == ""
+    odd = tmp_path / "odd"
+    odd.write_bytes(load()["annotation_empty"].build())
+    assert run("-J", f"--btf_encode_detached={out}", odd).err == ""
+    first, second, *_ = run("-J", "-V", f"--btf_encode_detached={out}", odd).err.splitlines()
+    assert first.startswith("pybtf-pahole: warning: 1 of the units are encoded in part only: ")
+    assert second == "units: 2 kept, 0 left out"
     hidden = tmp_path / "module.ko"
     options = [f"--btf_base={BASE}", "--lang=rust", MODULE]
     assert "is empty BTF" in run("-J", f"--btf_encode_detached={hidden}", *options).err
