@@ -208,7 +208,7 @@ def test_more_workers_than_a_small_file_keeps_busy_are_not_started(tmp_path: Pat
         path.write_bytes(b"")
         os.truncate(path, size)
         assert _jobs(Request(["-J", "-j", str(path)])) == jobs
-    assert _jobs(Request(["-J", "-j3", str(path)])) == 3
+    assert [_jobs(Request(["-J", f"-j{number}", str(path)])) for number in (2, 3, 7)] == [2, 3, 3]
 
 
 def test_detached_without_j_encodes(run: Run, elf: Path, tmp_path: Path) -> None:
@@ -253,6 +253,7 @@ def test_how_much_is_told(run: Run, elf: Path, tmp_path: Path) -> None:
     out, lines = tmp_path / "out", [f"{tmp_path / 'out'}: 15 types, 441 B\n"]
     assert run("-J", "-V", f"--btf_encode_detached={out}", elf).err.splitlines(keepends=True)[-1:] == lines
     assert run("-J", "-V", "-q", f"--btf_encode_detached={out}", elf).err == ""
+    assert run("-J", "-V", elf).err.splitlines()[-1].startswith(f"{elf}: 15 types, ")
     os.link(elf, tmp_path / "other")
     assert run("-J", "-q", elf).err == ""
     odd = tmp_path / "odd"
@@ -504,6 +505,15 @@ def test_a_module_of_which_nothing_is_wanted(run: Run, tmp_path: Path) -> None:
     assert outcome.status == 0
     assert len(out.read_bytes()) == 24
     assert "is empty BTF" in outcome.err
+
+
+def test_nothing_waits_for_the_disk(run: Run, elf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forced: list[int] = []
+    monkeypatch.setattr(os, "fsync", forced.append)
+    write = f"--btf_encode_detached={tmp_path / 'out'}"
+    for arguments in (["-J", elf], ["-J", write, elf], ["-J", f"--btf_base={BASE}", "--lang=rust", write, MODULE]):
+        assert run(*arguments).status == 0
+    assert not forced
 
 
 def test_a_base_that_is_none(run: Run, tmp_path: Path) -> None:
