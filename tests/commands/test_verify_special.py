@@ -8,7 +8,7 @@ import pytest
 
 from pybtf.verify.judge import USER, judge
 from pybtf.verify.rules import RULES
-from tools.golden.minimal_btf import ARRAY, DECL_TAG, INT, PTR, TYPE_TAG, VOLATILE, Maker
+from tools.golden.minimal_btf import ARRAY, CONST, DECL_TAG, INT, PTR, RESTRICT, TYPE_TAG, TYPEDEF, VOLATILE, Maker
 
 E2BIG, EEXIST, EFAULT, EINVAL, ELOOP = errno.E2BIG, errno.EEXIST, errno.EFAULT, errno.EINVAL, errno.ELOOP
 
@@ -54,8 +54,24 @@ def test_fields_are_eleven_at_most(volatile: bool) -> None:
 
 def test_tags_of_pointers() -> None:
     assert answers(pointers("uptr"), 612, 613) == [EINVAL, 0]
-    assert answers(pointers("kptr_untrusted"), 612) == [0]
+    assert answers(pointers("kptr_untrusted"), 612) == answers(pointers("percpu_kptr"), 612) == [0]
     assert answers(pointers("user"), 611, 612) == [0, EINVAL]
+
+
+def test_pointers_count_by_themselves() -> None:
+    """Also where nothing else is known to the kernel by its name."""
+    made = Maker().struct("object", 4, ("x", 1, 0)).add(TYPE_TAG, "kptr", 2).add(PTR, 0, 3)
+    made.struct("s", 96, *((f"p{n}", 4, 64 * n) for n in range(12)))
+    assert answers(made, 611, 612) == [0, E2BIG]
+
+
+def test_what_pointers_lead_to() -> None:
+    """A struct, whatever stands in front of it."""
+    qualified = known("bpf_refcount").struct("object", 4, ("x", 1, 0)).add(TYPEDEF, "t", 4).add(CONST, 0, 5)
+    qualified.add(VOLATILE, 0, 6).add(RESTRICT, 0, 7).add(TYPE_TAG, "kptr", 8).add(PTR, 0, 9)
+    assert answers(qualified.struct("s", 16, ("count", 3, 0), ("p", 10, 64)), 612) == [0]
+    number = known("bpf_refcount").add(TYPE_TAG, "kptr", 1).add(PTR, 0, 4)
+    assert answers(number.struct("s", 16, ("count", 3, 0), ("p", 5, 64)), 611, 612) == [0, EINVAL]
 
 
 def test_a_pointer_takes_eight_bytes() -> None:
@@ -68,10 +84,18 @@ def test_a_pointer_takes_eight_bytes() -> None:
 
 @pytest.mark.parametrize(("depth", "answer"), [(31, 0), (32, E2BIG)])
 def test_how_deep_structs_are_looked_into(depth: int, answer: int) -> None:
+    """Since 6.11."""
     made = known("bpf_refcount").struct("x", 4, ("a", 1, 0))
     for n in range(depth - 1):
         made.struct("x", 4, ("a", 4 + n, 0))
-    assert answers(made.struct("s", 8, ("count", 3, 0), ("deep", 3 + depth, 32)), 604) == [answer]
+    assert answers(made.struct("s", 8, ("count", 3, 0), ("deep", 3 + depth, 32)), 610, 611) == [0, answer]
+
+
+def test_bit_fields_beside_a_field() -> None:
+    """Since 6.11, all members of such a struct begin with a byte. The record of a bit-field has its size, too."""
+    for at in (32, 35):
+        made = known("bpf_spin_lock").struct("s", 8, ("lock", 3, 0), ("bits", 1, 3 << 24 | at), flag=1)
+        assert answers(made, 610, 611) == [0, EINVAL if at % 8 else 0]
 
 
 def test_they_are_looked_at_if_nothing_else_is_wrong() -> None:
@@ -97,7 +121,7 @@ def test_a_struct_in_two_containers_has_a_counter() -> None:
 
 def test_only_pointers_and_roots_may_be_in_arrays() -> None:
     made = known("bpf_refcount", "bpf_spin_lock").add(ARRAY, 0, 0, 3, 1, 2)
-    assert answers(made.struct("s", 12, ("lock", 4, 0), ("counts", 5, 32)), 604) == [EINVAL]
+    assert answers(made.struct("s", 12, ("lock", 4, 0), ("counts", 5, 32)), 610, 611) == [0, EINVAL]
 
 
 def listed(node_at: int = 0) -> Maker:
@@ -109,6 +133,13 @@ def listed(node_at: int = 0) -> Maker:
 
 def test_a_node_lies_at_a_word() -> None:
     assert [answers(listed(at), 602) for at in (0, 8, 4)] == [[0], [0], [EINVAL]]
+
+
+@pytest.mark.parametrize(("node", "answer"), [("bpf_rb_node", 0), ("bpf_list_node", EINVAL)])
+def test_a_tree_has_nodes_of_its_own(node: str, answer: int) -> None:
+    made = known("bpf_rb_root", node, "bpf_spin_lock")
+    made.struct("s", 24, ("root", 3, 0), ("lock", 5, 128)).add(DECL_TAG, "contains:item:node", 6, 0)
+    assert answers(made.struct("item", 32, ("node", 4, 0)), 602) == [answer]
 
 
 @pytest.mark.parametrize(("held", "answer"), [(False, 0), (True, ELOOP)])

@@ -499,12 +499,15 @@ def test_a_module_on_a_base(run: Run, tmp_path: Path) -> None:
     assert read_btf(module, ".BTF.base")[0] == (SPLIT / "golden" / "reuse.gcc.distilled_base.btf").read_bytes()
 
 
-def test_a_module_of_which_nothing_is_wanted(run: Run, tmp_path: Path) -> None:
-    out = tmp_path / "out.btf"
-    outcome = run("-J", f"--btf_base={BASE}", "--lang=rust", f"--btf_encode_detached={out}", MODULE)
+@pytest.mark.parametrize(("machine", "start"), [("gcc", b"\x9f\xeb\x01\0\x18\0"), ("s390x", b"\xeb\x9f\x01\0\0\0")])
+def test_a_module_of_which_nothing_is_wanted(run: Run, tmp_path: Path, machine: str, start: bytes) -> None:
+    """Its empty BTF is in its byte order."""
+    out, base = tmp_path / "out\n.btf", SPLIT / "golden" / f"kernel.{machine}.btf"
+    module = SPLIT / "bin" / f"reuse.{machine}.o"
+    outcome = run("-J", f"--btf_base={base}", "--lang=rust", f"--btf_encode_detached={out}", module)
     assert outcome.status == 0
-    assert len(out.read_bytes()) == 24
-    assert "is empty BTF" in outcome.err
+    assert (len(out.read_bytes()), out.read_bytes()[:6]) == (24, start)
+    assert outcome.err.endswith("out\\n.btf is empty BTF\n")
 
 
 def test_nothing_waits_for_the_disk(run: Run, elf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,6 +163,8 @@ class _Fields:
         found: list[Field] = []
         seen: set[bytes] = set()
         for number, (_, of, bits) in enumerate(self.members(id)):
+            if self.version < 611 and self.layer.name(of) not in self.known:
+                continue  # not looked into, and in no array
             self.left -= 1
             if bits % 8 or self.left < 0:
                 raise _Refused(errno.EINVAL)
