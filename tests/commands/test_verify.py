@@ -255,6 +255,51 @@ def test_text(verify: Verify, tmp_path: Path) -> None:
     assert (status, len(text.splitlines())) == (1, 1)
 
 
+def test_only_some_examples_of_a_rule_are_shown(verify: Verify, tmp_path: Path) -> None:
+    """And of long names the beginning."""
+    path, made = tmp_path / "x.btf", Maker()
+    for number in range(5):
+        made.add(TYPEDEF, f"a-{'b' * 78}{number}", 1)
+    path.write_bytes(made.make())
+    shown = [f"    [{id}] TYPEDEF 'a-{'b' * 78}': no identifier" for id in (2, 3, 4)]
+    assert verify(path)[1].splitlines()[2:] == [*shown, "    and 2 more"]
+    assert json.loads(verify("--json", path)[1])["files"][0]["findings"][0]["count"] == 5
+
+
+HEADER = Maker().make(extra=b"\1" + bytes(7))
+CUT = Maker()
+CUT.words += [0, 4 << 24 | 2, 4, 0]
+LOCKS = Maker().struct("bpf_spin_lock", 4, ("val", 1, 0)).struct("s", 8, ("a", 2, 0), ("b", 2, 32)).make()
+
+
+@pytest.mark.parametrize(
+    ("data", "head", "place", "what"),
+    [
+        (HEADER, 'H3 (the first that the kernel meets; E2BIG "Unsupported btf_header")', None,
+         "byte 24 of the header, behind what is known, is not 0"),
+        (CUT.make(), 'T7 (the first that the kernel meets; EINVAL "meta_left:4 meta_needed:24")', (2, None, None),
+         "4 bytes are left, the record needs 24 more"),
+        (LOCKS, "SPC (the first that the kernel meets; E2BIG, without a message)", (3, "STRUCT", "s"),
+         "a struct with two locks, or more than 11 fields that the kernel knows"),
+    ],
+    ids=["header", "cut", "locks"],
+)  # fmt: skip
+def test_what_is_said_of_a_finding(
+    data: bytes, head: str, place: tuple[object, ...] | None, what: str, verify: Verify, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.btf"
+    path.write_bytes(data)
+    _, line, example, *_ = verify("--kernel", "6.18", path)[1].splitlines()
+    assert line == f"  rejected, rule {head}:"
+    id, kind, name = place or (None, None, None)
+    where = f"[{id}] {kind or 'record'}{f' {name!r}' if name else ''}: " if place else ""
+    assert example == f"    {where}{what}"
+    found = json.loads(verify("--kernel", "6.18", "--json", path)[1])["files"][0]["findings"][0]
+    assert (found["examples"], found["since"]) == (
+        [{"id": id, "kind": kind, "name": name, "text": what}], "6.2" if kind and name else "4.18",
+    )  # fmt: skip
+
+
 def test_a_table_of_versions(verify: Verify, tmp_path: Path) -> None:
     path = tmp_path / "x.btf"
     path.write_bytes(Maker().add(16, "float", 4).add(17, "t", 4, 0xFFFFFFFF).struct("s", 4).make())
