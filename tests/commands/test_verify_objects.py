@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -295,3 +297,13 @@ def test_mended_btf_alone_is_completed(capfdbinary: pytest.CaptureFixture[bytes]
     captured = capfdbinary.readouterr()
     assert judge(captured.out, version=510).errno == 0
     assert b"completed as by a loader: sizes of sections: 8, " in captured.err
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_an_object_on_standard_input(
+    pack: Callable[[bytes], bytes], verify: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(pack(LOAD.read_bytes()))))
+    status, text = verify("-")
+    assert (status, text) == (0, verify(LOAD)[1].replace(str(LOAD), "standard input"))
+    assert "as a loader completes it" in text

@@ -86,8 +86,7 @@ def _raw(data: bytes, path: str) -> Source:
 
 def _of_bytes(data: bytes, name: str) -> Source:
     stored = len(data)
-    if data[:2] not in MAGIC and not data.startswith(_ELF):
-        data = bytes(unpack(data, name) or data)
+    data = bytes(unpack(data, name) or data)
     if data.startswith(_ELF):
         return _of_image(ElfImage(name, data, stored=stored), name)
     if data and data[:2] not in MAGIC:
