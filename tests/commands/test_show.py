@@ -389,8 +389,8 @@ def test_a_keyword_and_its_name_are_one_argument(refused: Show) -> None:
         (["pair"], "pair: no such file; expected a file as the last argument. If it is a name, FILE is missing: pybtf"),
         (["pair"], "FILE is missing: pybtf show pair FILE."),
         (["a", "pair*"], "If it is a pattern, FILE is missing: pybtf show pair* FILE."),
-        (["a.btf"], "a.btf: no such file"),
-        (["./pair"], "./pair: no such file"),
+        (["a.btf"], "a.btf: no such file\n"),
+        (["./pair"], "./pair: no such file\n"),
         (["abe"], "abe: no such file. Did you mean abel?"),
     ],
 )

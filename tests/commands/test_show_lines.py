@@ -9,7 +9,22 @@ from pathlib import Path
 import pytest
 
 from pybtf.btf.kinds import IntEncoding
-from pybtf.btf.types import Array, Const, Func, FuncProto, Fwd, Int, Member, Param, Ptr, Struct, Type
+from pybtf.btf.types import (
+    Array,
+    Const,
+    Func,
+    FuncProto,
+    Fwd,
+    Int,
+    Member,
+    Param,
+    Ptr,
+    Struct,
+    Type,
+    Typedef,
+    Union,
+    Var,
+)
 from pybtf.btf.writer import BtfBuilder
 from pybtf.cli.main import main
 from pybtf.pahole.main import main as pahole
@@ -175,3 +190,31 @@ def test_every_name_begins_with_nothing(path: Path, run: Run) -> None:
     """Recorded from pahole."""
     assert run(pahole, "-F", "btf", "-s", "-x", "", path) == ""
     assert run(pahole, "-F", "btf", "-a", "-s", "-x", "", path) == "(null)\t24\t1\n"
+
+
+A, B = Struct("a", 4, (Member("x", 1, 0),)), Struct("b", 4, (Member("y", 1, 0),))
+BOTH = Struct("both", 8, (Member("a", 2, 0), Member("b", 3, 32)))
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("-i a,b", "both\nonea\noneb\n"),
+        ("-f a,b", "ptrs: p\n"),
+        ("--structs -N", "a\t1\nb\t1\nboth\t4\nonea\t4\noneb\t4\nptrs\t4\nfn\t2\nlate\t4\n"),
+        ("-s --unions", "u\t4\t0\n"),
+        ("-s -C fn", "fn\t4\t0\n\n"),
+        ("-s -C late", "late\t4\t0\n\n"),
+        ("-s -C t", "typedef int t;\n\n"),
+    ],
+)
+def test_which_types_are_meant(options: str, expected: str, tmp_path: Path, run: Run) -> None:
+    """As pahole: each once, no function, variable or declaration. Of a typedef it has random numbers."""
+    path = built(
+        tmp_path, SIGNED, A, B, BOTH, Struct("onea", 4, (Member("a", 2, 0),)), Struct("oneb", 4, (Member("b", 3, 0),)),
+        Ptr(2), Ptr(3), Struct("ptrs", 16, (Member("p", 7, 0), Member("q", 8, 64))), FuncProto(1, ()), Func("fn", 10),
+        Struct("fn", 4, (Member("x", 1, 0),)), Fwd("late"), Struct("late", 4, (Member("z", 1, 0),)), Var("v", 1),
+        Union("u", 4, (Member("x", 1, 0),)), Int("long unsigned int", 8, 64),
+        Typedef("t", 1)
+    )  # fmt: skip
+    assert run(pahole, "-F", "btf", *options.split(), path) == expected

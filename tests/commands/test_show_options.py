@@ -384,6 +384,8 @@ def test_users_as_pahole_finds_them(options: str, expected: str, run: Run, tmp_p
         ("-s --holes=-1", []),
         ("-s --holes=4294967299", ["b2", "56", "3"]),
         ("-s --holes=00000000000000000000000000000003", ["b2", "56", "3"]),
+        ("-s --holes=+3x", ["b2", "56", "3"]),
+        ("-s --holes=99999999999999999999999", []),
         ("--structs --unions -s", []),
         ("--structs --unions", []),
     ],

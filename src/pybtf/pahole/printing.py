@@ -108,7 +108,7 @@ def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
     if "packable" in asked:
         yield from packable_lines(view, shower, ids)
         return
-    typedefs = shower.typedefs() if NAMELESS in asked and not lines else {}
+    typedefs = shower.typedefs() if NAMELESS in asked else {}
     for id in ids:
         if lines:
             yield _line(request, view, shower, id)
