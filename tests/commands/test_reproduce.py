@@ -296,6 +296,7 @@ def quick(*arguments: str) -> int:
 def test_lock(files: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert quick("--write-lock", "btf.lock", "--features", "default", "--features", "global_var", *files) == 0
     text = (tmp_path / "btf.lock").read_text()
+    assert text == json.dumps(json.loads(text), indent=2, sort_keys=True) + "\n"
     assert list(read_lock("btf.lock")) == files
     assert read_lock("btf.lock")["a"].question.features == ("default", "global_var")
     assert quick("--lock", "btf.lock") == 0

@@ -12,6 +12,7 @@ import pytest
 import pybtf
 from pybtf.btf.files import read_btf
 from pybtf.cli.main import main
+from pybtf.elf.writer import put_sections
 from pybtf.errors import InputError
 from pybtf.lockfile import read_lock
 from pybtf.reproduce import circumstances, divide
@@ -117,3 +118,13 @@ def test_errors(capfd: pytest.CaptureFixture[str]) -> None:
     assert "needs a base" in capfd.readouterr().err
     assert quick("--write-lock", "btf.lock", "reuse.ko") == 0
     assert main(["reproduce", "--lock", "btf.lock", "--base", "base"]) == 2
+
+
+@pytest.mark.usefixtures("files")
+def test_a_module_without_base_needs_no_option_again() -> None:
+    """That it has none is recorded."""
+    put_sections("reuse.ko", {".gnu.linkonce.this_module": bytes(8)}, durable=False)
+    command = ["reproduce", "--skip", ALL, "-j2"]
+    assert main([*command, "reuse.ko"]) == 2
+    assert main([*command, "--standalone", "--write-lock", "btf.lock", "reuse.ko"]) == 0
+    assert main([*command, "--lock", "btf.lock"]) == 0

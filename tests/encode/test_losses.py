@@ -1,0 +1,60 @@
+"""What `--degrade` says of what it could not keep: each sort by itself, how often, and some examples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pybtf
+from tests.builders import bad
+from tests.builders.bad import three_units
+from tests.builders.dwarfwriter import Raw, Unit, die, dwarf
+from tests.builders.kernelish import INT, standard, unit
+from tests.builders.synthetic import X86, named, of
+from tests.encode.test_degrade import damaged_header
+
+bad.load()
+
+
+def test_each_sort_by_itself(tmp_path: Path) -> None:
+    """In the order in which they are met. Tags, and kinds of what has no name, are sorts of their own."""
+    to = ("type", "ref4", "int")
+    references = [named("reference_type", f"r{n}", to) for n in range(22)]
+    number = die("base_type", ("byte_size", "data1", 2), ("encoding", "data1", 7))
+    others = [number, die("atomic_type", to), die("typedef", to), die("rvalue_reference_type", to), die("typedef", to)]
+    path = tmp_path / "x.elf"
+    path.write_bytes(of(INT, *references, *others))
+    found = pybtf.encode(path, jobs=1, degrade=True).report.losses
+    assert [(loss.what, loss.instead, loss.count) for loss in found] == [
+        ("DW_TAG_reference_type", "a pointer", 22),
+        ("DW_TAG_base_type without a name", "a struct of that size without members", 1),
+        ("DW_TAG_atomic_type", "volatile", 1),
+        ("DW_TAG_typedef without a name", "volatile", 2),
+        ("DW_TAG_rvalue_reference_type", "a pointer", 1),
+    ]
+    assert [each["name"] for each in found[0].examples] == [f"r{n}" for n in range(20)]
+    start = "2 times DW_TAG_typedef without a name; instead there is volatile. First: unit.c, DIE 0x"
+    assert found[3].line.startswith(start)
+
+
+def test_more_than_are_noted_are_counted(tmp_path: Path) -> None:
+    path, many = tmp_path / "x.elf", 100_003
+    path.write_bytes(of(INT, *[die("reference_type", ("type", "ref4", "int"))] * many))
+    (loss,) = pybtf.encode(path, jobs=1, degrade=True).report.losses
+    assert (loss.count, len(loss.examples)) == (many, 20)
+
+
+def test_where_a_unit_is_that_is_left_out(tmp_path: Path) -> None:
+    """Its name, or its place if it has none or cannot be read; and the DIE, of which nothing else is believed."""
+    wrong = named("typedef", "t", ("type", "ref4", Raw(0x00FFFFFF)))
+    nameless = Unit(die("compile_unit", ("language", "data1", 12), children=[INT, wrong]))
+    place = f"at {dwarf([unit(standard(X86)), unit([])]).units[1]:#x} of .debug_info"
+    path = tmp_path / "x.elf"
+    for data, name, facts in (
+        (three_units(unit([INT, wrong])), "unit.c", {"unit", "die"}),
+        (three_units(nameless), place, {"unit", "die"}),
+        (damaged_header(4, b"\x09"), place, {"unit"}),
+    ):
+        path.write_bytes(data)
+        (loss,) = pybtf.encode(path, jobs=1, degrade=True).report.losses
+        (example,) = loss.examples
+        assert (example["unit"], set(example)) == (name, facts)
