@@ -21,16 +21,19 @@ class Scratch:
     """As a context manager, the new folder `path`. It is removed at the end, also if SIGTERM or SIGHUP is that."""
 
     def __init__(self, prefix: str) -> None:
-        self.path = Path()
+        self._folder: Path | None = None
         self._prefix = prefix
-        self._made = False
         self._child: int | None = None
         self._signals = EndSignals(self._remove)
 
+    @property
+    def path(self) -> Path:
+        assert self._folder is not None
+        return self._folder
+
     def __enter__(self) -> Scratch:
         self._signals.catch()
-        self.path = Path(tempfile.mkdtemp(prefix=self._prefix))
-        self._made = True
+        self._folder = Path(tempfile.mkdtemp(prefix=self._prefix))
         return self
 
     def __exit__(
@@ -67,5 +70,5 @@ class Scratch:
             with suppressed(OSError):
                 os.kill(self._child, signal.SIGKILL)
                 os.waitpid(self._child, 0)
-        if self._made:
-            shutil.rmtree(self.path, ignore_errors=True)
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
