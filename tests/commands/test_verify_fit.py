@@ -15,13 +15,14 @@ import pytest
 
 from pybtf.cli.main import main
 from pybtf.elf.writer import put_sections
+from pybtf.errors import InputError
 from pybtf.verify import rules
 from pybtf.verify.distilled import Targets, relocate
 from pybtf.verify.fit import is_wrong
-from pybtf.verify.judge import MODULE, USER, VMLINUX, judge
+from pybtf.verify.judge import MODULE, NEWEST, USER, VMLINUX, judge
 from pybtf.verify.report import summary
 from pybtf.verify.sources import Source, open_source
-from pybtf.verify.task import Settings, on_bases, open_base
+from pybtf.verify.task import Settings, on_bases, open_base, versions_for
 from pybtf.verify.words import _singular
 from tests.builders.elfwriter import Section, elf
 from tests.builders.rawbtf import raw_btf
@@ -414,6 +415,26 @@ def test_a_base_of_its_own_is_read_since_6_11(verify: Verify, tmp_path: Path) ->
 
 def sources(path: Path, data: bytes, release: str | None = None) -> Source:
     return Source(str(path), data, MODULE, True, 8, release=release)
+
+
+def test_the_version_is_that_of_the_base_or_of_the_file(bases: tuple[Path, Path, Path]) -> None:
+    base, asked = open_base(str(bases[0]), []), Settings([], None, [])
+    for of_base, of_file, version in (("6.1.0-2", "5.15.3", 601), (None, "5.15.3", 515), (None, None, NEWEST)):
+        base.release = of_base
+        assert versions_for(sources(bases[2], b"", of_file), asked, base) == [version]
+
+
+def test_what_is_no_base(bases: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    without = elf([Section(".gnu.linkonce.this_module", bytes(8), flags=2)], type="ET_REL").data
+    for data, message in (
+        (bases[2].read_bytes(), "no BTF that stands alone"),
+        (without, "no BTF that stands alone"),
+        (BASE.make()[:20], "damaged BTF: the header claims 24 bytes, more than there are"),
+    ):
+        path = tmp_path / "base"
+        path.write_bytes(data)
+        with pytest.raises(InputError, match=message):
+            open_base(str(path), [])
 
 
 def test_of_bases_that_all_fit_that_of_the_release_is_taken(bases: tuple[Path, Path, Path]) -> None:

@@ -307,4 +307,4 @@ def is_split(data: bytes, little: bool) -> bool:
     """Whether there are types, and strings that are not the first; what is damaged is left to others."""
     header, _, types, strings, size, *_ = header_words(data, little)
     at = header + strings
-    return types > 0 and (size == 0 or (at < len(data) and data[at] != 0))
+    return types > 0 and (at <= len(data) if size == 0 else at < len(data) and data[at] != 0)
