@@ -186,8 +186,8 @@ class Dies:
     def _unit(self, number: int) -> Any:
         start = self._starts[number]
         unit = self._dwarf_of(number).get_CU_at(start)
-        if start >= self._sections.types_at:
-            unit.cu_die_offset = self._head(start).die  # pyelftools takes it for a unit of .debug_info
+        # pyelftools takes a type unit of DWARF 4 for one of .debug_info, and before 0.30 a split unit for a full one.
+        unit.cu_die_offset = self._head(start).die
         return unit
 
     def _head(self, start: int) -> UnitHead:
