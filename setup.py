@@ -21,6 +21,10 @@ from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 from setuptools.modified import newer
 
+if sys.maxsize >> 32 == 0:
+    # Offsets and sizes of files are 64 bits wide, and so are products of hashes.
+    raise SystemExit("pybtf needs a 64-bit Python. It runs on 64-bit Linux, and encodes kernels of 32 bits, too.")
+
 CORE = Path("src/pybtf/core")
 #: What shows the core's inner rules to tests. It is built in a checkout only.
 PROBE = Path("tests/probe/rules_probe.py")

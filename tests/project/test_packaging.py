@@ -75,3 +75,10 @@ def test_the_long_description_has_no_links_into_the_repository(packed: Path) -> 
     readme = (ROOT / "README.md").read_text()
     assert re.search(r"\]\(docs/cli.md\)", readme)
     assert "docs/cli.md" in text
+
+
+def test_a_32_bit_python_is_told_so() -> None:
+    code = "import runpy, sys; sys.maxsize = 2**31 - 1; sys.argv = ['setup.py', '--name']; runpy.run_path('setup.py')"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("pybtf needs a 64-bit Python.")
