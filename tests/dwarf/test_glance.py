@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import pybtf
-from tests.builders.dwarfwriter import Die, die
+from tests.builders.dwarfwriter import Die, Raw, die
 from tests.builders.glanced import FAR, X86, check, member, outcome
 from tests.builders.kernelish import FLAVOURS, INT
 
@@ -309,6 +309,33 @@ def test_members_are_found(tmp_path: Path) -> None:
         ("a", 0), ("b", 32), ("c", 64), ("d", 0), ("e", 96),
     ]  # fmt: skip
     assert [each.name for each in types["e"].values] == ["RED", "A", "B", "C", "D"]
+
+
+INDEXES = ["strx", "strx1", "strx2", "strx3", "strx4"]
+
+
+def indexed(form: str, index: Any) -> Die:
+    return die("member", ("name", form, index), ("type", "ref4", "int"), ("data_member_location", "data1", 0))
+
+
+@pytest.mark.parametrize("offset_size", [4, 8])
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_names_by_index(flavour: str, offset_size: int, tmp_path: Path) -> None:
+    """As clang writes them in DWARF 5. Those of the values do not fit into a byte."""
+    members = [indexed(form, f"by_{form}") for form in INDEXES]
+    values = [die("enumerator", ("name", "strx2", f"VALUE_{n}"), ("const_value", "data1", 1)) for n in range(300)]
+    dies: list[Die | bytes] = [INT, struct(*members), enum(*values)]
+    data = check(tmp_path, dies, FLAVOURS[flavour], version=5, offset_size=offset_size)
+    assert isinstance(data, bytes)
+    types: dict[str, Any] = {each.name: each for each in pybtf.BTF.from_bytes(data) if each.name}
+    assert [each.name for each in types["s"].members] == [f"by_{form}" for form in INDEXES]
+    assert [each.name for each in types["e"].values] == [f"VALUE_{n}" for n in range(300)]
+
+
+@pytest.mark.parametrize("form", INDEXES)
+def test_an_index_past_its_table(form: str, tmp_path: Path) -> None:
+    dies: list[Die | bytes] = [INT, struct(indexed("strx1", "name"), indexed(form, Raw(1)))]
+    assert "past the end" in str(check(tmp_path, dies, version=5))
 
 
 TAGS = ["structure_type", "union_type", "enumeration_type", "subroutine_type", "namespace", "subprogram"]

@@ -21,6 +21,10 @@ cdef enum:                      # DieLayout.kind
 cdef enum:
     VARYING = 0xFFFF            # AbbrevDecl.fixed: the size is not always the same
 
+cdef enum:                      # DieLayout.named; less than the first: bytes of an index, DW_FORM_strx1, 2 or 4
+    BY_OFFSET = 8               # a DW_FORM_strp
+    INDEX_BYTES = 7             # a mask
+
 cdef enum:
     BY_ORIGIN = 1               # what it has in place of a DW_AT_type is a DW_AT_abstract_origin
 
@@ -28,7 +32,7 @@ cdef struct DieLayout:          # where the values of a DIE are, if that is alwa
     uint8_t kind
     uint8_t inline_name         # a DW_FORM_string stands first; the rest is counted from its end
     uint8_t size                # bytes behind the abbreviation code
-    uint8_t named               # there is a DW_FORM_strp, `name_at` bytes behind it
+    uint8_t named               # how the name is said that is `name_at` bytes behind it; 0: there is none
     uint8_t typed               # there is a DW_AT_type, a DW_FORM_ref4; or another reference, of what is passed over
     uint8_t valued              # there is a value
     uint8_t flags               # T_*, F_* or V_*; of a parameter, BY_ORIGIN

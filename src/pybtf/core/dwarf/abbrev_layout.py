@@ -6,9 +6,9 @@ each DIE. The layout is derived from the program, so the two cannot disagree. Fu
 in a block where their frame is; base types neither, as they are few.
 
 gcc writes a name that is no longer than an offset into the DIE itself. Such a name comes first, and all offsets are
-counted from its end. An abbreviation with anything unusual has no layout: other forms, other wanted attributes, an
-attribute that is there twice. A DIE with something unusual, such as an offset that leads nowhere, is left to
-die_reader.py, which reports it (die_fast_path.py).
+counted from its end. clang's names of DWARF 5 are indexes into a table of offsets. An abbreviation with anything
+unusual has no layout: other forms, other wanted attributes, an attribute that is there twice. A DIE with something
+unusual, such as an offset that leads nowhere, is left to die_reader.py, which reports it (die_fast_path.py).
 """
 
 import cython
@@ -160,6 +160,16 @@ def fixed_size(program: cython.pointer[cython.const[uint32_t]]) -> uint16_t:
 
 @cython.cfunc
 @cython.nogil
+@cython.exceptval(check=False)
+def names(cls: uint32_t, size: uint32_t) -> uint8_t:
+    """How an attribute of this class and size says the name; 0: in a way that is not read at a glance."""
+    if cls == A_STRP and size == 4:
+        return BY_OFFSET
+    return cython.cast(uint8_t, size) if cls == A_STRX and size <= 4 else 0
+
+
+@cython.cfunc
+@cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
 def typed(s: cython.pointer[DieLayout], at: uint32_t) -> cython.void:
@@ -264,8 +274,8 @@ def wanted_offsets(
             size = word >> 16
         elif slot == D_NAME and operation == OP_STRING and at == 0 and not s.named and not s.inline_name:
             s.inline_name = True
-        elif slot == D_NAME and not s.inline_name and cls == A_STRP and size == 4 and not s.named:
-            s.named = True
+        elif slot == D_NAME and not s.inline_name and names(cls, size) and not s.named:
+            s.named = names(cls, size)
             s.name_mask = 0xFFFFFFFF
             s.name_at = cython.cast(uint8_t, at)
         elif slot == D_TYPE and cls == A_REF and size == 4 and not s.typed:

@@ -15,6 +15,7 @@ from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.dwarf.abbrev_layout import *
 from cython.cimports.pybtf.core.dwarf.abbrevs import *
 from cython.cimports.pybtf.core.dwarf.die_fast_path import *
+from cython.cimports.pybtf.core.dwarf.die_reader import Reader
 from cython.cimports.pybtf.core.dwarf.function_fast_path import put_in_function
 from cython.cimports.pybtf.core.dwarf.open_objects import close_frame
 from cython.cimports.pybtf.core.dwarf.walk_state import *
@@ -80,6 +81,28 @@ def name_size(word: uint32_t) -> uint32_t:
     if word & 0xFF0000:
         return 3
     return 2 if word & 0xFF00 else 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def string_offsets(r: cython.pointer[Reader], n: cython.pointer[uint64_t]) -> cython.pointer[cython.const[uint8_t]]:
+    """The unit's table of offsets in .debug_str, of four bytes each, and how many; `n` is 0 if there is none such."""
+    n[0] = 0
+    if r.offset_size == 4 and not r.split and r.str_offsets_base <= r.str_offsets_end:
+        n[0] = (r.str_offsets_end - r.str_offsets_base) // 4
+    return r.sections.str_offsets.p + r.str_offsets_base if n[0] else cython.NULL
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def first_of(word: uint32_t, size: uint32_t, swap: cython.bint) -> uint32_t:
+    """The number in the first bytes of the four that `word` was read from."""
+    if swap != HOST_IS_BIG:
+        return word >> (32 - 8 * size)
+    return word & (cython.cast(uint32_t, 0xFFFFFFFF) >> (32 - 8 * size))
 
 
 # ---- what a DIE becomes -------------------------------------------------------------------------------------
@@ -323,6 +346,8 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
     unit: uint64_t = w.r.unit
     size: uint64_t = w.r.end - unit
     own: uint64_t = w.sections.alternate_at
+    n_offsets: uint64_t = 0
+    offsets: cython.pointer[cython.const[uint8_t]] = string_offsets(cython.address(w.r), cython.address(n_offsets))
     deferred: uint32_t = w.names.deferred
     swap: cython.bint = w.r.c.swap
     left: cython.Py_ssize_t = w.r.c.end - w.r.c.pos - CODE_AND_NAME - cython.cast(cython.Py_ssize_t, w.r.table.reach)
@@ -371,6 +396,11 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
                 break
             p += name_size(name) + 1
         word = word_at(p + s.name_at, swap)
+        if s.named & INDEX_BYTES:
+            word = first_of(word, s.named, swap)
+            if word >= n_offsets:
+                break
+            word = word_at(offsets + 4 * cython.cast(uint64_t, word), swap)
         if word >= (deferred | ~s.name_mask):
             break
         name |= (word | NAME_AT) & s.name_mask

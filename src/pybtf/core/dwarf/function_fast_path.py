@@ -39,7 +39,7 @@ def put_parameter(
     p.reg = -1
     p.die = cython.cast(uint32_t, die)
     p.name = name
-    p.named = s.named or s.inline_name
+    p.named = s.named != 0 or s.inline_name
     if s.flags & BY_ORIGIN:
         p.origin = ref
     else:
