@@ -55,6 +55,11 @@ def told(argv: Sequence[str]) -> str:
 def base(suite: str) -> Path:
     """The folder of a minimal machine; made if it is not there."""
     folder = cache_root() / "fresh" / suite
+    return debian(folder, suite, INSTALLED, "--variant=minbase", "--skip=cleanup/apt/lists")
+
+
+def debian(folder: Path, suite: str, packages: Sequence[str], *how: str) -> Path:
+    """The folder, which has Debian in it: made by mmdebstrap, with these of its options, if it is not there."""
     with locked(folder.parent):
         if folder.exists():
             return folder
@@ -65,8 +70,8 @@ def base(suite: str) -> Path:
         options = [line for line in told(["apt-config", "dump"]).splitlines() if WHAT_APT_MAY_NEED.match(line)]
         keys = f"[signed-by={ARCHIVE_KEYS}] " if ARCHIVE_KEYS.exists() else ""
         argv = [
-            "mmdebstrap", "--quiet", "--variant=minbase", "--skip=cleanup/apt/lists",
-            f"--include={','.join(INSTALLED)}", *(f"--aptopt={line}" for line in options),
+            "mmdebstrap", "--quiet", *how,
+            f"--include={','.join(packages)}", *(f"--aptopt={line}" for line in options),
             suite, str(stage), f"deb {keys}{mirror()} {suite} main",
         ]  # fmt: skip
         done = subprocess.run(argv, capture_output=True, text=True, check=False)

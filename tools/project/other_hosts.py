@@ -8,8 +8,9 @@ packages are unpacked and not set up, kept below `.cache` or `$PYBTF_CACHE`. The
 Cython writes the same for all. The cross compilers are Debian's, and so are Python and the packages in the host, which
 are older than those of `make build`:
 
-    apt-get install mmdebstrap qemu-user-static gcc-aarch64-linux-gnu gcc-s390x-linux-gnu
+    apt-get install mmdebstrap binfmt-support qemu-user-static gcc-aarch64-linux-gnu gcc-s390x-linux-gnu
 
+Linux must start qemu for programs of those processors: `update-binfmts --enable`, with binfmt_misc mounted.
 Tests that need a compiler or another program fail there, so by default those run that need none. What is mounted
 belongs to a namespace of its own. The exit status is 1 if a test fails, or if a host could not be made.
 """
@@ -27,7 +28,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tools.judge.reference import ARCHIVE_KEYS, CHECKOUT, Unavailable, cache_root, locked, mirror
+from tools.judge.reference import CHECKOUT, Unavailable, cache_root
+from tools.project.fresh_machine import debian
 
 SUITE, PYTHON = "bookworm", "python3.11"
 PACKAGES = (
@@ -82,19 +84,10 @@ def run(argv: Sequence[str | Path], what: str) -> None:
 
 def make(host: Host) -> None:
     """The host's folder, if it is not there."""
-    with locked(host.root.parent):
-        if host.root.exists():
-            return
-        stage = host.root.with_suffix(".part")
-        shutil.rmtree(stage, ignore_errors=True)
-        keys = f"[signed-by={ARCHIVE_KEYS}] " if ARCHIVE_KEYS.exists() else ""
-        argv = ["mmdebstrap", "--quiet", "--variant=extract", f"--arch={host.arch}"]
-        source = f"deb {keys}{mirror()} {SUITE} main"
-        run([*argv, f"--include={','.join(PACKAGES)}", SUITE, stage, source], f"mmdebstrap {host.arch}")
-        for name in ("bin", "lib", "lib64", "sbin"):
-            if not (stage / name).exists() and (stage / "usr" / name).exists():
-                (stage / name).symlink_to(f"usr/{name}")
-        stage.rename(host.root)
+    debian(host.root, SUITE, PACKAGES, "--variant=extract", f"--arch={host.arch}")
+    for name in ("bin", "lib", "lib64", "sbin"):
+        if not (host.root / name).exists() and (host.root / "usr" / name).exists():
+            (host.root / name).symlink_to(f"usr/{name}")
 
 
 def compile_one(host: Host, source: Path) -> Path:
