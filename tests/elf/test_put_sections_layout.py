@@ -132,6 +132,22 @@ def test_bytes_shared_with_another_section_stay(file: Path) -> None:
         put(file, build_elf(loaded, segments=[(1, 3, 0)], etype=2), BTF=BTF[::-1])
 
 
+def test_empty_loaded_section_is_only_a_place(file: Path) -> None:
+    """As lld leaves it where the linker script of a kernel has a place for BTF and there is none yet."""
+    ids = Section(".BTF_ids", bytes(12), flags=SHF_ALLOC)
+    parts = [TEXT, Section(".BTF", flags=SHF_ALLOC, address=0x401000), ids, DEBUG, NAMES]
+    old = build_elf(parts, segments=[(1, 3, 0)], etype=2)
+    assert sections_of(old)[2][1]["sh_flags"] == SHF_ALLOC
+    first = put(file, old, BTF=BTF)
+    check_kept(old, first, ".BTF")
+    assert section_data(first, ".BTF") == BTF
+    new = sections_of(first)[2][1]
+    assert (new["sh_flags"], new["sh_addr"], new["sh_type"]) == (0, 0, "SHT_PROGBITS")
+    longer = put(file, first, BTF=LONGER)
+    assert longer == put(file, old, BTF=LONGER)
+    assert put(file, longer, BTF=BTF) == first
+
+
 def test_two_sections_at_once(file: Path) -> None:
     old = build_elf([NAMES, TEXT])
     new = put(file, old, BTF=BTF, BTF_base=LONGER)

@@ -3,6 +3,7 @@
 
     python -m tools.kernels.kernel_build_check                      6.12 and 7.2
     python -m tools.kernels.kernel_build_check --jobs 4 7.2
+    python -m tools.kernels.kernel_build_check --llvm=-19 6.12         by clang-19, ld.lld-19 and llvm-objcopy-19
     python -m tools.kernels.kernel_build_check --work FOLDER 6.12   keep sources and builds in FOLDER, to continue there
 
 For each version, in this order:
@@ -19,9 +20,9 @@ For each version, in this order:
 
 While make runs, threads of the program under test are counted: never may there be more than make's jobs.
 
-Needs make, gcc, bc, bison, flex, libelf-dev, libssl-dev, cpio, kmod, qemu-system-x86, busybox-static. Object files
-in FOLDER are used again; all that has to do with BTF is always made anew. Exit status: 1 if anything was not as it
-should be.
+Needs make, gcc (or clang, lld and llvm), bc, bison, flex, libelf-dev, libssl-dev, cpio, kmod, qemu-system-x86,
+busybox-static. Object files in FOLDER are used again; all that has to do with BTF is always made anew. Exit status: 1
+if anything was not as it should be.
 """
 
 from __future__ import annotations
@@ -397,11 +398,14 @@ def main() -> int:
     parser.add_argument("--work", type=Path, help="folder for sources and builds (default: in the tools' cache)")
     parser.add_argument("--program", type=Path, help="the program under test (default: this checkout)")
     parser.add_argument("--cc", default="", help="the compiler, if not gcc")
+    parser.add_argument("--llvm", default="", help="what make is given as LLVM: -19 is clang-19 and ld.lld-19")
     options = parser.parse_args()
     work = (options.work or reference.cache_root() / "kernel-build").absolute()
     program = options.program.absolute() if options.program else default_program(work)
-    settings = Settings(options.jobs, program, options.cc)
-    return run(parser, options.versions, lambda version: check(Place(version, work / version), settings))
+    variables = (f"LLVM={options.llvm}",) if options.llvm else ()
+    settings = Settings(options.jobs, program, options.cc, variables)
+    name = "llvm" if options.llvm else ""
+    return run(parser, options.versions, lambda version: check(Place(version, work / version, name), settings))
 
 
 if __name__ == "__main__":

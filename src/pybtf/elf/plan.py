@@ -20,7 +20,9 @@ its address is in code and symbols. It may shrink, or grow into the padding up t
 the end of what its segment loads from the file. More does not fit, and that is an error, not a relocation.
 (Code that finds the section by symbols that the linker put around it, as the kernel does with __start_BTF and
 __stop_BTF, still sees the old length; that is so with any tool that changes a linked section.)
-In a relocatable object there are no segments, and SHF_ALLOC ties nothing down.
+In a relocatable object there are no segments, and SHF_ALLOC ties nothing down. Nor does it tie down an empty section:
+lld keeps the empty .BTF for which the linker script of a kernel has a place, in the first link of a build, and objcopy
+takes the new one out of that file. Such a section moves to the tail and is not loaded any more.
 
 *What changes in headers.* A replaced section keeps name, type, flags, address and alignment; size and perhaps
 offset change. A new section: SHT_PROGBITS, no flags, alignment 1, as `objcopy --add-section` makes it. Cases
@@ -170,12 +172,18 @@ def _add_target(draft: _Draft, name: str, content: Bytes) -> str:
     _check_replaceable(outline, name, index)
     place = (0, 0) if old.type == SHT_NOBITS else (old.offset, old.offset + old.size)
     flags, align = old.flags, old.addralign
+    pinned = _is_loaded(outline, old)
+    address = old.addr
     if old.type == SHT_NOBITS:
         flags &= ~SHF_ALLOC
+    elif pinned and not old.size:
+        place, pinned = (0, 0), False
+        flags, address = flags & ~SHF_ALLOC, 0
     if flags & SHF_COMPRESSED:
         flags, align = flags & ~SHF_COMPRESSED, 1
-    pinned = _is_loaded(outline, old)
-    draft.shdrs[index] = old._replace(type=SHT_PROGBITS, flags=flags, size=len(content), addralign=align)
+    draft.shdrs[index] = old._replace(
+        type=SHT_PROGBITS, flags=flags, addr=address, size=len(content), addralign=align
+    )
     draft.targets[index] = _Part(name, place, len(content), _tail_align(align), content, index, pinned)
     for relocations in _relocations(draft.shdrs, index):
         draft.shdrs[relocations] = draft.shdrs[relocations]._replace(size=0)
