@@ -1,7 +1,7 @@
 """Trees of DIEs written twice: once as compilers write them, and so that no DIE has a layout.
 
-In the second, every DIE has one more attribute that nobody wants, in a form without a fixed size: its abbreviation has
-no layout (core/dwarf/abbrev_layout.py). Both must give the same bytes or complaint.
+In the second, every DIE has one more attribute that nobody wants, in a form that no compiler uses: its abbreviation has
+no layout, and no passage (core/dwarf/abbrev_layout.py). Both must give the same bytes or complaint.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.builders.dwarfwriter import Die, Raw, die, dwarf
 from tests.builders.kernelish import FLAVOURS, Flavour, kernel, unit
 
 X86 = FLAVOURS["x86_64"]
-PLAIN = ("decl_line", "udata", 300)
+PLAIN = ("decl_line", "block2", b"x")
 
 
 def ordinary(entry: Die | bytes) -> Die | bytes:

@@ -84,7 +84,7 @@ def probe_abbrevs(section, tables):
                 k += 3 if at[k] & 0xFF == OP_IMPLICIT else 1
             program = [at[j] for j in range(k)]
             layout = decl.layout.kind, decl.layout.size, decl.layout.name_at, decl.layout.type_at, decl.layout.value
-            decls.append((decl.code, decl.tag, decl.children, decl.fixed, layout, program))
+            decls.append((decl.code, decl.tag, decl.children, decl.passage, layout, program))
         found.append((decls, table.reach, table.dense, table.read))
     abbrevs_free(cython.address(table))
     return found

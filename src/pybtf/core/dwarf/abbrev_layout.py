@@ -5,10 +5,15 @@ wanted, a name, a type and a number, then follow from the abbreviation, and its 
 each DIE. The layout is derived from the program, so the two cannot disagree. Functions with code have none, as gcc says
 in a block where their frame is; base types neither, as they are few.
 
-gcc writes a name that is no longer than an offset into the DIE itself. Such a name comes first, and all offsets are
-counted from its end. clang's names of DWARF 5 are indexes into a table of offsets. An abbreviation with anything
-unusual has no layout: other forms, other wanted attributes, an attribute that is there twice. A DIE with something
-unusual, such as an offset that leads nowhere, is left to die_reader.py, which reports it (die_fast_path.py).
+What is of no fixed size can be in few places. gcc writes a name that is no longer than an offset into the DIE itself.
+Such a name comes first, as do clang's places of code and data in functions, and all offsets are counted from its end.
+An enumerator may end with its value. An alignment is a number of one byte.
+
+clang's names of DWARF 5 are indexes into a table of offsets. An abbreviation with anything unusual has no layout: other
+forms, other wanted attributes, an attribute that is there twice. A DIE with something unusual, such as an offset that
+leads nowhere, is left to die_reader.py, which reports it (die_fast_path.py).
+
+Of what is passed over, only the size is asked for (passing.py), and that is said by a *passage*.
 """
 
 import cython
@@ -27,6 +32,7 @@ from cython.cimports.pybtf.core.model.dwarf_unit import (
 )
 
 LARGEST = cython.declare(uint32_t, 200)
+VARYING = cython.declare(uint32_t, 0xFFFF)  # more than LARGEST
 
 
 @cython.cfunc
@@ -138,24 +144,66 @@ def number_size(operation: uint32_t) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def fixed_size(program: cython.pointer[cython.const[uint32_t]]) -> uint16_t:
-    """Bytes of the values that this program reads or skips, VARYING if that is not known."""
-    at: uint32_t = 0
+def part_of(operation: uint32_t) -> uint8_t:
+    """What an operation reads or skips that is no number of fixed size."""
+    if operation == OP_ULEB or operation == OP_SLEB or operation == OP_SKIP_LEB:
+        return LEB
+    if operation == OP_BLOCK or operation == OP_SKIP_BLOCK:
+        return BLOCK
+    return TEXT if operation == OP_STRING or operation == OP_SKIP_STRING else UNCLEAR
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def is_leb(word: uint32_t) -> cython.bint:
+    """Whether a value is a constant of the form udata or sdata."""
+    return part_of(word & 0xFF) == LEB and (word >> 16) & 0xFF == A_CONST
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def passage_of(q: cython.pointer[Passage], program: cython.pointer[cython.const[uint32_t]]) -> cython.void:
+    """That of DIEs which are read by this program."""
+    sizes: uint32_t[3]
+    parts: uint8_t[3]
+    n: uint32_t = 0
     operation: uint32_t = program[0] & 0xFF
-    while operation != OP_END:
+    memset(sizes, 0, cython.sizeof(sizes))
+    memset(parts, 0, cython.sizeof(parts))
+    memset(q, 0, cython.sizeof(Passage))
+    while operation != OP_END and n < 3 and sizes[n] <= LARGEST:
+        if operation >= OP_U1 and (program[0] >> 8) & 0xFF == D_SIBLING:
+            q.sibling = True
         if operation == OP_SKIP:
-            at += program[0] >> 16
+            sizes[n] += program[0] >> 16
         elif operation == OP_IMPLICIT:
             program += 2
         elif number_size(operation):
-            at += number_size(operation)
+            sizes[n] += number_size(operation)
         else:
-            return VARYING
-        if at >= VARYING:
-            return VARYING
+            parts[n] = part_of(operation)
+            n += 1
         program += 1
         operation = program[0] & 0xFF
-    return cython.cast(uint16_t, at)
+    if operation != OP_END or n == 3 or sizes[n] > LARGEST:
+        parts[0] = UNCLEAR
+    q.first = cython.cast(uint8_t, sizes[0])
+    q.part = parts[0]
+    q.second = cython.cast(uint8_t, sizes[1])
+    q.other_part = parts[1]
+    q.third = cython.cast(uint8_t, sizes[2])
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def with_extra(s: cython.pointer[DieLayout], extra: uint8_t, at: uint32_t) -> cython.void:
+    s.extra = extra
+    s.extra_at = cython.cast(uint8_t, at)
 
 
 @cython.cfunc
@@ -193,10 +241,11 @@ def with_sibling(s: cython.pointer[DieLayout], at: uint32_t) -> cython.void:
 def layout_of_passed(
     s: cython.pointer[DieLayout], program: cython.pointer[cython.const[uint32_t]], located: cython.pointer[cython.bint]
 ) -> uint32_t:
-    """The layout of what is passed over. One reference is only checked, and a short name that comes first. Returns its
-    size in bytes; above LARGEST, it has no layout. `located`: whether it has a location.
+    """The layout of what is passed over, of which one reference is checked, and nothing else. Returns how many of its
+    bytes are looked at for that; above LARGEST, it has no layout. `located`: whether it has a location.
     """
     at: uint32_t = 0
+    after: cython.bint = False  # something is before it that is of no fixed size, and not the lead
     word: uint32_t
     operation: uint32_t
     slot: uint32_t
@@ -210,13 +259,18 @@ def layout_of_passed(
         if operation == OP_SKIP:
             at += word >> 16
             continue
-        located[0] = located[0] or slot == D_LOCATION
+        located[0] = located[0] or (operation >= OP_U1 and slot == D_LOCATION)
         if operation == OP_IMPLICIT:
             program += 2
-        elif operation == OP_STRING and slot == D_NAME and at == 0 and not s.inline_name:
-            s.inline_name = True
-        elif number_size(operation) == 0 or (cls == A_REF and operation != OP_U4):
+        elif cls == A_REF and (operation != OP_U4 or after):
             return VARYING
+        elif number_size(operation) == 0:
+            if part_of(operation) == UNCLEAR:
+                return VARYING
+            if at == 0 and not s.lead:
+                s.lead = part_of(operation)
+            else:
+                after = True
         else:
             if cls == A_REF and slot == D_SIBLING and not s.with_sibling:
                 with_sibling(s, at)
@@ -250,6 +304,16 @@ def implicit(program: cython.pointer[cython.const[uint32_t]]) -> uint64_t:
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def placed(word: uint32_t) -> cython.bint:
+    """Whether a location of this form is the index of a list, or an expression."""
+    cls: uint32_t = (word >> 16) & 0xFF
+    return ((word & 0xFF) == OP_ULEB and cls == A_LISTX) or ((word & 0xFF) == OP_BLOCK and cls == A_EXPR)
+
+
+@cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def wanted_offsets(
     s: cython.pointer[DieLayout], kind: uint8_t, program: cython.pointer[cython.const[uint32_t]]
@@ -263,6 +327,7 @@ def wanted_offsets(
     cls: uint32_t
     size: uint32_t
     in_bits: cython.bint = False  # the value of a member is a number of bits
+    ends: cython.bint = False  # behind this is nothing more
     while program[0] & 0xFF != OP_END and at <= LARGEST:
         word = program[0]
         program += 1
@@ -270,11 +335,23 @@ def wanted_offsets(
         slot = (word >> 8) & 0xFF
         cls = (word >> 16) & 0xFF
         size = number_size(operation)
+        if ends:
+            return VARYING
         if operation == OP_SKIP:
             size = word >> 16
-        elif slot == D_NAME and operation == OP_STRING and at == 0 and not s.named and not s.inline_name:
-            s.inline_name = True
-        elif slot == D_NAME and not s.inline_name and names(cls, size) and not s.named:
+        elif operation == OP_SKIP_LEB or (operation == OP_ULEB and is_idle(kind, slot)):
+            if at == 0 and not s.lead:
+                s.lead = LEB
+            elif s.extra:
+                return VARYING
+            else:
+                with_extra(s, IS_SHORT, at)
+                size = 1
+        elif operation < OP_U1:
+            return VARYING
+        elif slot == D_NAME and operation == OP_STRING and at == 0 and not s.named and not s.lead:
+            s.lead = TEXT
+        elif slot == D_NAME and s.lead != TEXT and names(cls, size) and not s.named:
             s.named = names(cls, size)
             s.name_mask = 0xFFFFFFFF
             s.name_at = cython.cast(uint8_t, at)
@@ -283,7 +360,7 @@ def wanted_offsets(
         elif slot == D_ORIGIN and has_origin(kind) and cls == A_REF and size == 4 and not s.typed:
             typed(s, at)
             if kind == LAYOUT_PARAMETER:
-                s.flags = BY_ORIGIN
+                s.flags |= BY_ORIGIN
         elif slot == D_SIBLING and kind >= LAYOUT_STRUCT and cls == A_REF and size == 4 and not s.with_sibling:
             with_sibling(s, at)
         elif slot == wanted and cls == A_CONST and not s.valued and (size or operation == OP_IMPLICIT):
@@ -294,17 +371,24 @@ def wanted_offsets(
         elif slot == D_DATA_BIT_OFFSET and kind == LAYOUT_MEMBER and cls == A_CONST and not s.valued and size:
             in_bits = True
             valued(s, at, size)
-        elif slot == D_BIT_SIZE and kind == LAYOUT_MEMBER and cls == A_CONST and not s.bits and size == 1:
-            s.bits = True
-            s.bits_at = cython.cast(uint8_t, at)
-        elif slot == D_ENCODING and kind == LAYOUT_ENUM and cls == A_CONST and size == 1 and not s.bits:
-            s.bits = True
-            s.bits_at = cython.cast(uint8_t, at)
-        elif slot == D_ENCODING and kind == LAYOUT_ENUM and operation == OP_IMPLICIT and not s.bits:
+        elif slot == D_COUNT and kind == LAYOUT_DIMENSION and cls == A_CONST and not s.valued and size:
+            valued(s, at, size)
+            s.flags = COUNTED
+        elif slot == wanted and kind == LAYOUT_ENUMERATOR and is_leb(word) and not s.extra:
+            with_extra(s, IS_SIGNED if operation == OP_SLEB else IS_UNSIGNED, at)
+            ends = True
+        elif slot == D_BIT_SIZE and kind == LAYOUT_MEMBER and cls == A_CONST and not s.extra and size == 1:
+            with_extra(s, IS_BITS, at)
+        elif slot == D_ENCODING and kind == LAYOUT_ENUM and cls == A_CONST and size == 1 and not s.extra:
+            with_extra(s, IS_ENCODING, at)
+        elif slot == D_ENCODING and kind == LAYOUT_ENUM and operation == OP_IMPLICIT and not s.extra:
             s.encoding = cython.cast(uint8_t, implicit(program))
             program += 2
         elif slot == D_LOCATION and kind == LAYOUT_PARAMETER and cls == A_SEC_OFFSET and size == 4 and not s.valued:
             valued(s, at, size)
+        elif slot == D_LOCATION and kind == LAYOUT_PARAMETER and at == 0 and not s.lead and placed(word):
+            s.lead = part_of(operation)
+            s.flags |= IN_LEAD
         elif says(kind, slot) and operation == OP_IMPLICIT and cls == A_FLAG:
             s.flags |= says(kind, slot)
             program += 2
@@ -313,7 +397,7 @@ def wanted_offsets(
         elif not is_idle(kind, slot) or size == 0:
             return VARYING
         at += size
-    return VARYING if kind == LAYOUT_MEMBER and s.bits != in_bits else at
+    return VARYING if kind == LAYOUT_MEMBER and (s.extra == IS_BITS) != in_bits else at
 
 
 @cython.cfunc
@@ -332,9 +416,7 @@ def layout_of(
         return 8
     if kind == LAYOUT_PASSED or kind == LAYOUT_VARIABLE:
         size = layout_of_passed(s, program, cython.address(located))
-        if kind == LAYOUT_PASSED and children and not s.with_sibling:
-            size = VARYING
-        elif kind == LAYOUT_VARIABLE and located:
+        if kind == LAYOUT_VARIABLE and located:
             kind = LAYOUT_PASSED
         elif kind == LAYOUT_VARIABLE:
             memset(s, 0, cython.sizeof(DieLayout))
@@ -346,4 +428,4 @@ def layout_of(
         return 8
     s.size = cython.cast(uint8_t, size)
     s.kind = kind
-    return max(size, max(s.value_at + 8, max(s.name_at, max(s.type_at, s.sibling_at)) + 4, s.bits_at + 1))
+    return max(size, max(s.value_at + 8, max(s.name_at, max(s.type_at, s.sibling_at)) + 4, s.extra_at + LEB_BYTES))

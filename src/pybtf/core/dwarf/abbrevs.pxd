@@ -1,7 +1,7 @@
 # Abbreviation tables compiled to programs (see abbrevs.py).
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
-from pybtf.core.dwarf.abbrev_layout cimport DieLayout
+from pybtf.core.dwarf.abbrev_layout cimport DieLayout, Passage
 from pybtf.core.model.debug_sections cimport Span
 from pybtf.core.model.faults cimport Fault
 from pybtf.core.support.memory cimport U8s, U32s
@@ -11,7 +11,7 @@ cdef struct AbbrevDecl:
     uint32_t program            # index of the first word in `ops`
     uint16_t tag
     uint8_t children
-    uint16_t fixed              # bytes of all values, or VARYING
+    Passage passage
     DieLayout layout            # that of a type says nothing of its children
 
 cdef struct KnownDecl:          # one that was compiled before (see known_decls.py)

@@ -17,7 +17,7 @@ import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, realloc
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.dwarf.abbrev_layout import DieLayout, fixed_size, layout_of
+from cython.cimports.pybtf.core.dwarf.abbrev_layout import DieLayout, layout_of, passage_of
 from cython.cimports.pybtf.core.dwarf.abbrevs import *
 from cython.cimports.pybtf.core.dwarf.attributes import *
 from cython.cimports.pybtf.core.dwarf.forms import *
@@ -266,7 +266,7 @@ def read_decl(
     decl.program = cython.cast(uint32_t, t.ops.n)
     if read_attributes(t, c, fault):
         return 1
-    decl.fixed = fixed_size(t.ops.p + decl.program)
+    passage_of(cython.address(decl.passage), t.ops.p + decl.program)
     if t.without & WITHOUT_GLANCE:
         memset(cython.address(decl.layout), 0, cython.sizeof(DieLayout))
         reach = 8  # as `layout_of` says of one without a layout

@@ -18,6 +18,7 @@ from cython.cimports.pybtf.core.dwarf.die_fast_path import *
 from cython.cimports.pybtf.core.dwarf.die_reader import Reader
 from cython.cimports.pybtf.core.dwarf.function_fast_path import put_in_function
 from cython.cimports.pybtf.core.dwarf.open_objects import close_frame
+from cython.cimports.pybtf.core.dwarf.passing import after_code, leb_bytes, pass_lead, pass_tree, pass_values, short_leb
 from cython.cimports.pybtf.core.dwarf.walk_state import *
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
@@ -326,8 +327,30 @@ def put(
     if kind == LAYOUT_ENUMERATOR:
         return mode == IN_ENUM and put_enumerator(w, name, value)
     if kind == LAYOUT_DIMENSION:
-        return mode == IN_ARRAY and put_dimension(w, f, value + 1 if s.valued else 0)
+        return mode == IN_ARRAY and put_dimension(w, f, value + 1 if s.valued and not s.flags & COUNTED else value)
     return put_in_function(w, f, decl, die, name, ref, value)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def size_with_extra(
+    s: cython.pointer[cython.const[DieLayout]],
+    p: cython.pointer[cython.const[uint8_t]],
+    value: cython.pointer[uint64_t],
+) -> uint32_t:
+    """Bytes of a DIE with an extra, from `p` on, where offsets are counted from; 0: not at a glance. Sets `value` if
+    that is the extra.
+    """
+    at: cython.pointer[cython.const[uint8_t]] = p + s.extra_at
+    more: uint32_t
+    if s.extra == IS_SHORT:
+        return 0 if at[0] & 0x80 else s.size
+    if s.extra == IS_ENCODING:
+        return s.size
+    more = leb_bytes(at)
+    value[0] = short_leb(at, s.extra == IS_SIGNED) if more else 0
+    return s.size + more if more else 0
 
 
 # ---- reading ------------------------------------------------------------------------------------------------
@@ -363,6 +386,8 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
     ref: uint32_t
     value: uint64_t
     bits: uint8_t
+    depth: uint64_t
+    found: uint64_t = 0
     FIXED_SIZE(cython.sizeof(AbbrevDecl) <= 64)  # a cache line
     if left < 0 or own <= unit:
         return 0
@@ -390,11 +415,16 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
             break
         s = cython.address(decls[code - 1].layout)
         name = 0
-        if s.inline_name:
-            name = short_name(p)
-            if name == 0:
-                break
-            p += name_size(name) + 1
+        if s.lead:
+            if s.lead == TEXT:
+                name = short_name(p)
+                if name == 0:
+                    break
+                p += name_size(name) + 1
+            else:
+                p = pass_lead(s.lead, p, last + CODE_AND_NAME)
+                if p == cython.NULL:
+                    break
         word = word_at(p + s.name_at, swap)
         if s.named & INDEX_BYTES:
             word = first_of(word, s.named, swap)
@@ -411,8 +441,16 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
         value = s.value | value_at(p + s.value_at, s, swap)
         if s.kind == LAYOUT_MEMBER:
             # Without a place, the member of a struct is a static one; a bitfield of no bits is none.
-            bits = p[s.bits_at] if s.bits else 0
-            if f.mode != IN_STRUCT or not (s.valued or f.type.tag == DW_TAG_union_type) or (s.bits and bits == 0):
+            bits = 0
+            if s.extra:
+                bits = p[s.extra_at]
+                if s.extra == IS_SHORT:
+                    if bits & 0x80:
+                        break
+                    bits = 0
+                elif bits == 0:
+                    break
+            if f.mode != IN_STRUCT or not (s.valued or f.type.tag == DW_TAG_union_type):
                 break
             if not put_member(w, f, name, ref, value, bits):
                 break
@@ -424,18 +462,33 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
         if s.kind == LAYOUT_PASSED:
             if f.mode != IN_FUNCTION and f.mode != IN_BLOCK:
                 break
+            p = pass_values(cython.address(decls[code - 1].passage), after_code(at), w.r.c.end)
+            if p == cython.NULL:
+                break
             if decls[code - 1].children:
-                if w.r.c.base + unit + to < p + s.size:
-                    break
-                at = w.r.c.base + unit + to
-            else:
-                at = p + s.size
+                if s.with_sibling:
+                    if w.r.c.base + unit + to < p:
+                        break
+                    p = w.r.c.base + unit + to
+                else:
+                    depth = 1
+                    p = pass_tree(w.r.table, p, w.r.c.end, cython.address(depth))
+                    if depth:
+                        break
+            at = p
             continue
+        to = s.size
+        if s.extra:
+            to = size_with_extra(s, p, cython.address(found))
+            if to == 0:
+                break
+            if s.extra != IS_ENCODING and s.extra != IS_SHORT:
+                value = found
         if not put(w, f, cython.address(decls[code - 1]), at - w.r.c.base, name, ref, value):
             break
-        if s.bits:
-            set_encoding(w, cython.address(decls[code - 1]), p[s.bits_at])
+        if s.extra == IS_ENCODING:
+            set_encoding(w, cython.address(decls[code - 1]), p[s.extra_at])
         f = cython.address(w.frames[w.n_frames - 1])
-        at = p + s.size
+        at = p + to
     w.r.c.pos = at
     return 0

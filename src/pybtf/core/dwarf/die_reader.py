@@ -11,11 +11,11 @@ cursor ends where the unit ends.
 import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memchr
-from cython.cimports.pybtf.core.dwarf.abbrev_layout import VARYING
 from cython.cimports.pybtf.core.dwarf.abbrevs import *
 from cython.cimports.pybtf.core.dwarf.attributes import *
 from cython.cimports.pybtf.core.dwarf.die_reader import Attr, Die, Reader, die_next
 from cython.cimports.pybtf.core.dwarf.forms import *
+from cython.cimports.pybtf.core.dwarf.passing import pass_tree
 from cython.cimports.pybtf.core.model.debug_sections import Span
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.faults import (
@@ -263,11 +263,9 @@ def pass_children(r: cython.pointer[Reader], d: cython.pointer[Die]) -> cython.i
                 )
             r.c.pos = r.c.base + d.a[D_SIBLING].v
             depth -= 1
-            if depth == 0:
-                return 0
-        if skip_fixed(r):
-            d.children = 0
-            continue
+        r.c.pos = pass_tree(r.table, r.c.pos, r.c.end, cython.address(depth))
+        if depth == 0:
+            return 0
         if die_next(r, d):
             return 1
         if d.tag == 0:
@@ -275,23 +273,6 @@ def pass_children(r: cython.pointer[Reader], d: cython.pointer[Die]) -> cython.i
         elif d.children:
             depth += 1
     return 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def skip_fixed(r: cython.pointer[Reader]) -> cython.bint:
-    """Passes over the DIE at the cursor if it has no children and its size is fixed. False: nothing has been done."""
-    c: cython.pointer[Cursor] = cython.address(r.c)
-    decl: cython.pointer[AbbrevDecl]
-    if c.end - c.pos < 2 or c.pos[0] & 0x80 or c.pos[0] == 0:
-        return False
-    decl = abbrevs_find(r.table, c.pos[0])
-    if decl == cython.NULL or decl.children or decl.fixed > c.end - c.pos - 1 or decl.fixed == VARYING:
-        return False
-    c.pos += 1 + decl.fixed
-    return True
 
 
 @cython.cfunc

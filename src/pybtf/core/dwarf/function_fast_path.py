@@ -6,16 +6,35 @@ calls, comes to nothing here.
 """
 
 import cython
-from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.dwarf.abbrev_layout import *
 from cython.cimports.pybtf.core.dwarf.abbrevs import *
 from cython.cimports.pybtf.core.dwarf.die_fast_path import glance_frame
-from cython.cimports.pybtf.core.dwarf.forms import A_SEC_OFFSET
+from cython.cimports.pybtf.core.dwarf.forms import A_EXPR, A_LISTX, A_SEC_OFFSET
 from cython.cimports.pybtf.core.dwarf.function_fast_path import *
+from cython.cimports.pybtf.core.dwarf.passing import after_code, short_leb
 from cython.cimports.pybtf.core.dwarf.walk_state import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.support.memory import grow
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def locate(w: cython.pointer[Walker], p: cython.pointer[Param], lead: uint8_t) -> cython.void:
+    """Sets the place of a parameter that is said by what its DIE begins with."""
+    base: cython.pointer[cython.const[uint8_t]] = w.r.c.base
+    at: cython.pointer[cython.const[uint8_t]] = after_code(base + p.die)
+    p.has_loc = 1
+    if lead == LEB:
+        p.loc = short_leb(at, False)
+        p.loc_cls = A_LISTX
+    else:
+        p.loc = at + 1 - base
+        p.loc_size = at[0]
+        p.loc_cls = A_EXPR
 
 
 @cython.cfunc
@@ -39,7 +58,7 @@ def put_parameter(
     p.reg = -1
     p.die = cython.cast(uint32_t, die)
     p.name = name
-    p.named = s.named != 0 or s.inline_name
+    p.named = s.named != 0 or s.lead == TEXT
     if s.flags & BY_ORIGIN:
         p.origin = ref
     else:
@@ -48,6 +67,8 @@ def put_parameter(
         p.has_loc = 1
         p.loc = value
         p.loc_cls = A_SEC_OFFSET
+    elif s.flags & IN_LEAD:
+        locate(w, p, s.lead)
     w.n_params += 1
     f.index += 1
     return True
