@@ -397,7 +397,7 @@ def test_damage_is_not_doubt_about_the_base(tmp_path: Path, refused: Callable[..
     ("sections", "message"),
     [
         ([Section(".text", b"x")], "no .BTF section; has no DWARF (.debug_info); expected an ELF file with BTF"),
-        ([Section(".BTF", b"")], ".BTF: offset 0x0: no data; expected BTF, which begins with"),
+        ([Section(".BTF", b"")], "an empty .BTF section; has no DWARF (.debug_info); expected an ELF file with BTF"),
     ],
 )
 def test_elf_without_btf(

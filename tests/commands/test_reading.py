@@ -61,6 +61,15 @@ def test_what_is_printed_is_that_of_the_encoded_file(command: list[str], run: Ru
     assert run(*command, KERNEL) == (expected, note(KERNEL))
 
 
+def test_an_empty_section_is_no_btf(run: Run, tmp_path: Path, encoded: Path) -> None:
+    linked, bare = tmp_path / "vmlinux", tmp_path / "bare"
+    linked.write_bytes(KERNEL.read_bytes())
+    put_sections(linked, {".BTF": b""})
+    assert run("dump", linked) == (run("dump", encoded)[0], note(linked))
+    bare.write_bytes(elf([Section(".BTF")]).data)
+    assert "bare: an empty .BTF section; " in run("dump", bare, status=1)[1]
+
+
 def test_two_files_are_compared(run: Run, encoded: Path) -> None:
     assert run("diff", encoded, KERNEL) == ("", note(KERNEL))
     assert "- struct" in run("diff", KERNEL, OBJECT)[0]

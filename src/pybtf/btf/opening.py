@@ -295,12 +295,15 @@ def _from_bytes(data: bytes, file: str) -> _Source:
 
 def _from_elf(stream: BinaryIO, file: str, start: bytes, packed: bool = False) -> _Source:
     elf = ElfSections(stream, file, start)
-    if elf.find(".BTF") is None:
-        error = _NoBtf(file, "no .BTF section", "an ELF file with BTF", elf.hint(packed))
+    data = elf.contents(".BTF") if elf.find(".BTF") is not None else None
+    if not data:
+        # lld keeps an empty section in the first link of a kernel.
+        found = "no .BTF section" if data is None else "an empty .BTF section"
+        error = _NoBtf(file, found, "an ELF file with BTF", elf.hint(packed))
         error.pointer = elf.pointer
         raise error
     base = elf.contents(".BTF.base") if elf.find(".BTF.base") is not None else None
-    return _Source(elf.contents(".BTF"), Place(file, ".BTF"), base, elf.pointer)
+    return _Source(data, Place(file, ".BTF"), base, elf.pointer)
 
 
 def is_split(data: bytes, little: bool) -> bool:
