@@ -212,6 +212,7 @@ def test_manual_fits_a_terminal() -> None:
         (["encode", "--featrues", "x"], r"'--featrues'\. Did you mean '--features'\? See"),
         (["encode", "--no-prog", "x"], r"'--no-prog'\. Did you mean '--no-progress'\? See"),
         (["dump", "--hlep", "x"], r"'--hlep'\. Did you mean '--help'\? See"),
+        (["encode", "x", "y.btf"], r"y\.btf: no such file; to write BTF there: pybtf encode --detached y\.btf x$"),
         (["encode", "--detached", "x", "a", "b"], "--detached OUT is for the BTF of one FILE; --detached-dir"),
         (["encode", "--detached", "x", "--detached-dir", "d", "a"], "--detached and --detached-dir do not go"),
         (["encode", "--combine", "--detached-dir", "d", "a", "b"], "--combine and --detached-dir do not go"),

@@ -22,7 +22,7 @@ NAME, OF_INT = ("name", "strp", "name"), ("type", "ref4", "int")
 LINES = ("decl_file", "data1", 1), ("decl_line", "data2", 300)
 REG5, REG4 = ("location", "exprloc", [("reg5",)]), ("location", "exprloc", [("reg4",)])
 LONG = ("location", "exprloc", [("nop",)] * 200)
-LISTS = [LocList([(n, 16 + n, [("reg5",)])]) for n in range(300)]
+LISTS = [LocList([(n, 16 + n, [("reg5" if n < 256 else "reg4",)])]) for n in range(300)]
 RANGES = [RangeList([(n, 16 + n)]) for n in range(300)]
 INSIDE = X86.text
 ADDRX = ("low_pc", "addrx", INSIDE)
@@ -165,7 +165,7 @@ CASES: dict[str, list[Die | bytes]] = {
     "parameters in registers": [inside(parameter("a", REG5), parameter("b", REG4))],
     "parameters in others": [inside(parameter("a", REG4), parameter("b", REG5))],
     "parameters by index": [inside(parameter("a", listed(0)), parameter("b", ("location", "loclistx", LISTS[0])))],
-    "parameters by a large index": [inside(inlined(*FULL), parameter("a", listed(200)), parameter("b", REG4))],
+    "parameters by a large index": [inside(inlined(*FULL), parameter("a", listed(200)), parameter("b", listed(280)))],
     "parameters at length": [inside(parameter("a", LONG), parameter("b", REG4))],
     "parameters by no index": [inside(parameter("a", ("location", "loclistx", Raw(3))))],
     "parameters without an expression": [inside(parameter("a", ("location", "exprloc", b"")), parameter("b", REG4))],

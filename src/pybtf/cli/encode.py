@@ -53,6 +53,8 @@ def encode(
     if detached_dir is not None and (detached is not None or combine):
         other = "--detached" if detached is not None else "--combine"
         raise UsageError(f"{other} and --detached-dir do not go together")
+    if len(files) == 2 and detached is None and _is_output(files[1]):  # else the first would be changed
+        raise UsageError(f"{files[1]}: no such file; to write BTF there: pybtf encode --detached {files[1]} {files[0]}")
     if lang is None and lang_exclude is None:
         lang_exclude = excluded_by_environment()
     for option, value in (("--lang", lang), ("--lang-exclude", lang_exclude)):
@@ -97,6 +99,11 @@ def encode(
     where = files, detached, detached_dir, report, report_detail, provenance
     given = *where, quiet, verbose, progress, timings, from_list if from_list != "-" else None
     return _single(options, given) if single else _batch(options, given)
+
+
+def _is_output(path: str) -> bool:
+    """Whether a file to be encoded is more likely meant as the one to be written."""
+    return path.endswith(".btf") and not os.path.lexists(path)
 
 
 def _single(options: EncodeOptions, given: tuple[Any, ...]) -> int:
