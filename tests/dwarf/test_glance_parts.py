@@ -111,8 +111,8 @@ CASES: dict[str, list[Die | bytes]] = {
             die("enumerator", ("decl_line", "udata", 300), ("name", "strp", "D"), ("const_value", "data1", 3)),
         )
     ],
-    "values in bytes that could be fewer": [
-        enum(die("enumerator", ("name", "strp", "A"), ("const_value", "udata", 3)), *valued(("udata", 1)))
+    "values before names that are indexes": [
+        enum(*(die("enumerator", ("const_value", "udata", 3 - n), ("name", "strx1", f"I{n}")) for n in range(4)))
     ],
     "counts": [
         die("array_type", OF_INT, children=[die("subrange_type", *bound)])
