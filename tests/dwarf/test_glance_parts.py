@@ -208,7 +208,7 @@ CASES: dict[str, list[Die | bytes]] = {
     ],
     "type of a variable past the unit": [inside(die("variable", REG5, NAME, ("type", "ref4", FAR)))],
     "type of a variable past the unit, behind": [
-        inside(die("variable", NAME, ("decl_line", "udata", 3), ("type", "ref4", FAR), REG5))
+        inside(die("variable", NAME, ("decl_line", "udata", 3), ("type", "ref4", Raw(0x7F000000)), REG5))
     ],
     "blocks": [
         inside(
