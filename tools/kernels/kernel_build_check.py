@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Builds Linux with `PAHOLE=pybtf-pahole`, compares all BTF with pahole's, boots the kernel and looks at its BTF there.
 
-    python -m tools.kernels.kernel_build_check                      6.12 and 7.2
+    python -m tools.kernels.kernel_build_check                      all versions that there are
     python -m tools.kernels.kernel_build_check --jobs 4 7.2
-    python -m tools.kernels.kernel_build_check --llvm=-19 6.12         by clang-19, ld.lld-19 and llvm-objcopy-19
+    python -m tools.kernels.kernel_build_check --llvm=-19 6.12      by clang-19, ld.lld-19 and llvm-objcopy-19
     python -m tools.kernels.kernel_build_check --work FOLDER 6.12   keep sources and builds in FOLDER, to continue there
 
 For each version, in this order:
@@ -48,7 +48,7 @@ from elftools.elf.elffile import ELFFile
 from tools.judge import reference
 from tools.kernels import kernel_boot
 
-SUITES = {"6.12": "trixie", "7.2": "sid", "7.3": "trixie-backports"}
+SUITES = {"6.1": "bookworm", "6.12": "trixie", "7.2": "sid", "7.3": "trixie-backports"}
 """Debian's release by version of the kernel."""
 
 HOME = Path(__file__).resolve().parent / "kernel_build"
@@ -169,7 +169,7 @@ def _call(argv: list[str], environment: dict[str, str], log: IO[str]) -> int:
 
 
 def configure(place: Place, settings: Settings) -> None:
-    """Writes .config; Failed if Kconfig dropped any line of the fragments."""
+    """Writes .config; Failed if Kconfig dropped any line of the fragments about what there is in this version."""
     fragment = "".join(path.read_text() for path in settings.fragments)
     make(place, settings, "tinyconfig")
     config = place.build / ".config"
@@ -177,6 +177,13 @@ def configure(place: Place, settings: Settings) -> None:
     make(place, settings, "olddefconfig")
     have = set(config.read_text().splitlines())
     missing = [line for line in fragment.splitlines() if "CONFIG_" in line and line not in have]
+    known = {
+        words[1]
+        for path in (place.source.rglob("Kconfig*") if missing else ())
+        for words in map(str.split, path.read_text(errors="replace").splitlines())
+        if len(words) == 2 and words[0] in ("config", "menuconfig")
+    }
+    missing = [line for line in missing if line.strip("# ").removeprefix("CONFIG_").split("=")[0].split()[0] in known]
     if missing:
         raise Failed(f"Kconfig has dropped {', '.join(missing)}")
 

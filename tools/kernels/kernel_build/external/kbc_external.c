@@ -35,6 +35,20 @@ struct kbc_item {
 
 static DEFINE_PER_CPU(struct kbc_item, kbc_items);
 
+#ifndef BTF_KFUNCS_START	/* before 6.9 */
+#define BTF_KFUNCS_START(name) BTF_SET8_START(name)
+#define BTF_KFUNCS_END(name) BTF_SET8_END(name)
+#endif
+#ifndef __bpf_kfunc_start_defs	/* before 6.7 */
+#define __bpf_kfunc_start_defs()                                                                                       \
+	__diag_push();                                                                                                 \
+	__diag_ignore_all("-Wmissing-prototypes", "called by BPF programs")
+#define __bpf_kfunc_end_defs() __diag_pop()
+#endif
+#ifndef __bpf_kfunc		/* before 6.3 */
+#define __bpf_kfunc __used noinline
+#endif
+
 __bpf_kfunc_start_defs();
 
 __bpf_kfunc u64 kbc_sum(struct task_struct *task, u32 low, u32 high)
