@@ -53,7 +53,8 @@ def encode(
     if detached_dir is not None and (detached is not None or combine):
         other = "--detached" if detached is not None else "--combine"
         raise UsageError(f"{other} and --detached-dir do not go together")
-    if len(files) == 2 and detached is None and _is_output(files[1]):  # else the first would be changed
+    in_place = detached is None and detached_dir is None
+    if len(files) == 2 and in_place and _is_output(files[1]):  # else the first would be changed
         raise UsageError(f"{files[1]}: no such file; to write BTF there: pybtf encode --detached {files[1]} {files[0]}")
     if lang is None and lang_exclude is None:
         lang_exclude = excluded_by_environment()
