@@ -4,6 +4,7 @@
     python -m tools.kernels.kernel_build_check                      all versions that there are
     python -m tools.kernels.kernel_build_check --jobs 4 7.2
     python -m tools.kernels.kernel_build_check --llvm=-19 6.12      by clang-19, ld.lld-19 and llvm-objcopy-19
+    python -m tools.kernels.kernel_build_check --llvm=-19 --lto thin --net 6.12
     python -m tools.kernels.kernel_build_check --work FOLDER 6.12   keep sources and builds in FOLDER, to continue there
 
 For each version, in this order:
@@ -406,12 +407,18 @@ def main() -> int:
     parser.add_argument("--program", type=Path, help="the program under test (default: this checkout)")
     parser.add_argument("--cc", default="", help="the compiler, if not gcc")
     parser.add_argument("--llvm", default="", help="what make is given as LLVM: -19 is clang-19 and ld.lld-19")
+    parser.add_argument("--lto", choices=("thin", "full"), help="link-time optimisation; with --llvm")
+    parser.add_argument("--net", action="store_true", help="a larger kernel, with network")
     options = parser.parse_args()
+    if options.lto and not options.llvm:
+        parser.error("--lto is clang's: give --llvm, too")
     work = (options.work or reference.cache_root() / "kernel-build").absolute()
     program = options.program.absolute() if options.program else default_program(work)
     variables = (f"LLVM={options.llvm}",) if options.llvm else ()
-    settings = Settings(options.jobs, program, options.cc, variables)
-    name = "llvm" if options.llvm else ""
+    more = ["net"] * options.net + [f"{options.lto}lto"] * bool(options.lto)
+    fragments = [HOME / f"{each}.config" for each in ("fragment", *more)]
+    settings = Settings(options.jobs, program, options.cc, variables, tuple(fragments))
+    name = "-".join(["llvm"] * bool(options.llvm) + more)
     return run(parser, options.versions, lambda version: check(Place(version, work / version, name), settings))
 
 
