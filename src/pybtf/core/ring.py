@@ -16,7 +16,7 @@ from cython.cimports.cpython.object import PyObject
 from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free, malloc
 from cython.cimports.pybtf.core.classes.plain_names import plain_name
-from cython.cimports.pybtf.core.dwarf.walk_state import unit_ending_after
+from cython.cimports.pybtf.core.dwarf.walk_state import unit_ending_after, walker_shed
 from cython.cimports.pybtf.core.elf.function_table import functable_head
 from cython.cimports.pybtf.core.encode.append_unit import stream_again, stream_unit
 from cython.cimports.pybtf.core.encode.encoder import ENCODE_ARENA, ENCODE_EFFORT, ENCODE_MEMORY, encoder_fail
@@ -101,6 +101,8 @@ class Ring(Inputs):
             elif not self.again and not losses_take(cython.address(self.losses), cython.address(head.losses)):
                 encoder_fail(cython.address(self.e), ENCODE_MEMORY)
             self.encode_ns += now_ns() - start
+            if self.x.merge:
+                value_free(head)
             monitor_enter(cython.address(self.monitor))
             head.ready = False
             self.consumed += 1
@@ -188,6 +190,8 @@ class Ring(Inputs):
                 v = cython.address(self.values[number % self.window])
                 if self.x.payload_units == cython.NULL:
                     decode_unit(w, cython.address(self.x), self.unit(cython.cast(uint32_t, number)), v, self.symbols)
+                    if self.x.merge:  # nothing comes after it, and it may be hundreds of megabytes
+                        walker_shed(cython.address(w.walker))
                 else:
                     self.take(w, self.unit(cython.cast(uint32_t, number)), v)
                 self.publish(v)

@@ -11,6 +11,7 @@ from cython.cimports.libc.stdlib import free
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.classes.classify import CLASSIFY_EMPTY, classifier_free, classify_unit
 from cython.cimports.pybtf.core.dwarf.alternate_units import lost_references
+from cython.cimports.pybtf.core.dwarf.die_index import types_free
 from cython.cimports.pybtf.core.dwarf.left_out import (
     leave_out_aside,
     leave_out_begin,
@@ -337,6 +338,8 @@ def finish_unit(
         cython.address(v.fault),
     ):
         return 1
+    if x.merge:  # a large table that nobody asks again
+        types_free(cython.address(u.type_at))
     if stand_in:
         u.types[stand_in].die = 0
     if x.options & OPT_DEGRADE and fit_parts(u, v, x.table.n):
@@ -444,3 +447,5 @@ def value_free(v: cython.pointer[UnitValue]) -> cython.void:
     losses_free(cython.address(v.losses))
     v.states = cython.NULL
     v.vars = cython.NULL
+    v.traces.p = cython.NULL
+    v.cap_states = v.cap_vars = v.traces.cap = 0

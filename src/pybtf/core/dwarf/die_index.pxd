@@ -12,6 +12,9 @@ cdef int map_reset(OffsetMap *m, uint32_t n) noexcept nogil
 # Empties a table and makes it one for the unit from offset `start` to `end`, with `n` entries at most. Nonzero: no
 # memory.
 cdef int types_reset(OffsetTable *t, uint64_t start, uint64_t end, uint32_t n) noexcept nogil
+# Give back the memory of a map and of a table; both can be used again after a reset.
+cdef void map_free(OffsetMap *m) noexcept nogil
+cdef void types_free(OffsetTable *t) noexcept nogil
 # An entry that has no slot. Nonzero: no memory.
 cdef int others_put(OffsetTable *t, uint32_t offset, uint32_t index) noexcept nogil
 

@@ -91,6 +91,26 @@ def types_reset(t: cython.pointer[OffsetTable], start: uint64_t, end: uint64_t, 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def map_free(m: cython.pointer[OffsetMap]) -> cython.void:
+    """See `die_index.pxd`."""
+    free(m.slots)
+    memset(m, 0, cython.sizeof(OffsetMap))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def types_free(t: cython.pointer[OffsetTable]) -> cython.void:
+    """See `die_index.pxd`."""
+    free(t.slots)
+    free(t.blocks)
+    free(t.others.slots)
+    memset(t, 0, cython.sizeof(OffsetTable))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def others_grow(t: cython.pointer[OffsetTable]) -> cython.int:
     """Twice the room in the hash table. Nonzero: no memory."""
     i: uint32_t

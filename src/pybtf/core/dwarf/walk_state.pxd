@@ -127,6 +127,8 @@ cdef struct Walker:
 
 cdef int walker_init(Walker *w, Strings *strings, const DebugSections *sections) noexcept nogil
 cdef bint walker_expect(Walker *w, size_t bytes) noexcept nogil
+# Gives back what grows with a unit, which has been read and is no longer needed. The next begins anew.
+cdef void walker_shed(Walker *w) noexcept nogil
 cdef void walker_free(Walker *w) noexcept nogil
 cdef int walker_reset(Walker *w) noexcept nogil
 cdef int no_memory(Walker *w) noexcept nogil

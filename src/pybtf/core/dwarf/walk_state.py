@@ -9,6 +9,7 @@ from cython.cimports.libc.stdlib import free
 from cython.cimports.libc.string import memcmp, memset
 from cython.cimports.pybtf.core.dwarf.abbrevs import abbrevs_free
 from cython.cimports.pybtf.core.dwarf.attributes import D_NAME
+from cython.cimports.pybtf.core.dwarf.die_index import map_free, types_free
 from cython.cimports.pybtf.core.dwarf.die_reader import Attr, die_string, die_string_offset
 from cython.cimports.pybtf.core.dwarf.forms import A_ALT, A_NESTED, A_REF, A_REF_ADDR, A_SIG8, A_STR_ALT, A_STRP, A_STRX
 from cython.cimports.pybtf.core.dwarf.left_out import STAND_IN
@@ -68,34 +69,53 @@ def walker_expect(w: cython.pointer[Walker], bytes: cython.size_t) -> cython.bin
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def walker_free(w: cython.pointer[Walker]) -> cython.void:
-    i: uint32_t
-    names_free(cython.address(w.names))
-    free(w.frames)
+def walker_shed(w: cython.pointer[Walker]) -> cython.void:
+    """See `walk_state.pxd`."""
+    u: cython.pointer[Unit] = cython.address(w.u)
     free(w.members)
     free(w.enumerators)
     free(w.params)
+    free(u.types)
+    free(u.members)
+    free(u.enumerators)
+    free(u.params)
+    free(u.type_params)
+    free(u.functions)
+    free(u.variables)
+    free(u.anns)
+    free(u.aliases)
+    types_free(cython.address(u.type_at))
+    map_free(cython.address(u.function_at))
+    map_free(cython.address(u.variable_at))
+    map_free(cython.address(u.param_at))
+    w.members = u.members = cython.NULL
+    w.enumerators = u.enumerators = cython.NULL
+    w.params = u.params = cython.NULL
+    u.types = cython.NULL
+    u.type_params = cython.NULL
+    u.functions = cython.NULL
+    u.variables = cython.NULL
+    u.anns = cython.NULL
+    u.aliases = cython.NULL
+    w.cap_members = w.cap_enumerators = w.cap_params = 0
+    u.cap_types = u.cap_members = u.cap_enumerators = u.cap_params = u.cap_type_params = 0
+    u.cap_functions = u.cap_variables = u.cap_anns = u.cap_aliases = 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def walker_free(w: cython.pointer[Walker]) -> cython.void:
+    i: uint32_t
+    walker_shed(w)
+    names_free(cython.address(w.names))
+    free(w.frames)
     free(w.anns)
     free(w.dims)
     free(w.imports)
     free(w.imported)
     free(w.needed)
     free(w.u.bases)
-    free(w.u.types)
-    free(w.u.members)
-    free(w.u.enumerators)
-    free(w.u.params)
-    free(w.u.type_params)
-    free(w.u.functions)
-    free(w.u.variables)
-    free(w.u.anns)
-    free(w.u.aliases)
-    free(w.u.type_at.slots)
-    free(w.u.type_at.blocks)
-    free(w.u.type_at.others.slots)
-    free(w.u.function_at.slots)
-    free(w.u.variable_at.slots)
-    free(w.u.param_at.slots)
     abbrevs_free(cython.address(w.table))
     abbrevs_free(cython.address(w.chain_table))
     for i in range(w.cap_tables):
