@@ -178,6 +178,20 @@ def test_another_object_of_the_name_is_passed_over(
     assert (bytes(found), where) == (b"values", "build/a.o")
 
 
+@pytest.mark.parametrize("store", ["nosuch", "file"])
+def test_a_store_that_is_no_folder_is_harmless_if_the_values_are_elsewhere(
+    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    piece = piece_of(b"values", Path("a.o"))
+    with pytest.raises(InputError, match=rf"{store}/[^ ]* \(there is no folder {store}\), a\.o\."):
+        Payloads()(piece, "linked", store)
+    written(Path("a.o"), pack_payload(b"values", little=True))
+    found, where = Payloads()(piece, "linked", store)
+    assert (bytes(found), where) == (b"values", "a.o")
+
+
 def test_the_message_says_where_values_were_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "build").mkdir()
     monkeypatch.chdir(tmp_path)
@@ -185,6 +199,10 @@ def test_the_message_says_where_values_were_looked_for(tmp_path: Path, monkeypat
     with pytest.raises(InputError, match="its values are not to be found") as caught:
         Payloads()(piece, "build/linked", "store")
     kept = stored_path("store", piece.payload_digest)
+    assert f"Looked for it as {kept} (there is no folder store), a.o, build/a.o. " in str(caught.value)
+    Path("store").mkdir()
+    with pytest.raises(InputError, match="its values are not to be found") as caught:
+        Payloads()(piece, "build/linked", "store")
     assert f"Looked for it as {kept}, a.o, build/a.o. If the object is elsewhere" in str(caught.value)
     for advice in ("--objects LIST", "--store DIR", "--inline"):
         assert advice in str(caught.value)
@@ -239,7 +257,7 @@ def test_an_object_without_code_is_not_told(tmp_path: Path) -> None:
 
 def test_places_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="a part of this path is not a folder"):
+    with pytest.raises(InputError, match=r"there is no folder .*/file"):
         Payloads()(piece_of(b"values", Path("a.o")), "linked", str(tmp_path / "file"))
     with pytest.raises(InputError, match="nothing: no such file"):
         listed(str(tmp_path / "nothing"))

@@ -5,7 +5,7 @@ recompiled one for the one that was linked. In the usual case, an object with on
 (core/payload_units.py), and this file only says where to look first.
 """
 
-# ruff: noqa: PTH110, PTH113, PTH118, PTH119, PTH120, PTH121
+# ruff: noqa: PTH110, PTH112, PTH113, PTH118, PTH119, PTH120, PTH121
 # To import pathlib takes longer than to look for an object.
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class Payloads:
                 if not stat.S_ISREG(status.st_mode):
                     raise InputError(path, "is not a regular file", expected)
                 return (file.readall() if status.st_size == piece.payload_size else b""), path
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):  # harmless if the values are elsewhere, else told of
             return None
         except OSError as error:
             from pybtf.unreadable import unreadable
@@ -205,7 +205,8 @@ class Payloads:
         places = list(dict.fromkeys(self._places(piece, file)))
         looked = [f"{each} (it has none)" if self._held.get(each) == [] else each for each in places]
         if store is not None:
-            looked.insert(0, stored_path(store, piece.payload_digest))
+            there = "" if os.path.isdir(store) else f" (there is no folder {store})"
+            looked.insert(0, f"{stored_path(store, piece.payload_digest)}{there}")
         hint = f"Looked for it as {', '.join(looked)}. " if looked else ""
         found = "its values are not to be found"
         others = [each for each, has in self._held.items() if has and _is_called(each, piece.path)]
