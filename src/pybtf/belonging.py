@@ -37,7 +37,10 @@ SUSPICIOUS = 4
 TELLING = ("task_struct", "module")
 """Structs of which there is one in a kernel."""
 
-HINT = "Name the kernel that the module was built for; --force-base goes on with this one (Python: force_base=True)."
+HINT = (
+    "Name the kernel that the module was built for with --base; --force-base goes on with this one "
+    "(Python: force_base=True)."
+)
 
 
 def refuse_modules(paths: Iterable[str], others: str = "") -> None:

@@ -81,6 +81,7 @@ def test_a_module_fits_its_base(verify: Verify, bases: tuple[Path, Path, Path]) 
     status, text = verify("--base", wrong, module)
     assert status == 1
     assert text.startswith(f"{module}: does not belong to {wrong}; kernel 7.3 ")
+    assert text.splitlines()[1] == "  name the BTF of the kernel for which it was built, with --base"
 
 
 def test_a_folder_without_modules_does_not_stop_the_others(

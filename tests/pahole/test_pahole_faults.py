@@ -17,6 +17,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 import pybtf
+from pybtf.btf.files import RIGHT_BASE
 from pybtf.elf.writer import put_sections
 from pybtf.pahole.faults import respelt
 from pybtf.pahole.main import main
@@ -239,6 +240,7 @@ def test_no_message_names_an_option_of_the_other_program() -> None:
     for text in texts:
         assert "--btf_encode_detached=OUT" in respelt(f"x: {text}"), text
         assert "--detached" not in respelt(f"x: {text}"), text
+    assert "--btf_base=FILE (of a module, " in respelt(f"x: Or y is not the BTF; n{RIGHT_BASE}")
     assert respelt("Use --detached: no such file") == "Use --detached: no such file"
 
 

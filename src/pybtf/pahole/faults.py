@@ -56,6 +56,8 @@ _SPELLINGS = (
     ("do not go together: --lang and --lang-exclude", "do not go together: --lang and --lang_exclude"),
     ("Name the base with --base FILE; for a module, that is its kernel's BTF.",
      "Name the base with --btf_base=FILE; for a module, that is its kernel's BTF."),
+    ("ame the right one with --base FILE (of a module, the BTF of its own kernel).",
+     "ame the right one with --btf_base=FILE (of a module, the BTF of its own kernel)."),
     ("name the right one with --objects LIST; or build with --store DIR or --inline, which need no objects.",
      "name the right one in $PYBTF_OBJECTS; or build with pybtf cc --store DIR or --inline, which need no objects."),
     ("as without --expand-types and --expand-pointers", "as without --expand_types and --expand_pointers"),

@@ -164,6 +164,9 @@ def on_bases(source: Source, settings: Settings, bases: list[Base]) -> dict[str,
     elif not fitting and len(bases) > 1:
         notes.append(f"fits none of the {len(bases)} bases; this is about the nearest")
     base, judged = fitting[0] if fitting else min(tried, key=lambda each: evidence(each[1][-1]))
+    if not fitting:
+        wanted = f"kernel {source.release}, for which" if source.release is not None else "the kernel for which"
+        notes.append(f"name the BTF of {wanted} it was built, with --base")
     if judged[-1].refused:
         notes.append(refusal(base.path, judged[-1].refused))
     if fitting and None not in (source.release, base.release) and source.release != base.release:
