@@ -350,6 +350,29 @@ def test_a_module_without_btf(verify: Verify, tmp_path: Path) -> None:
     assert verify("--require-btf", "--kernel", "5.10", path)[0] == 0
 
 
+def test_an_empty_section_is_no_btf(
+    verify: Verify, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """Kernels take a module with one for a module without BTF; the first link of a kernel by lld leaves one."""
+    module, plain, dwarf = tmp_path / "x.ko", tmp_path / "x", tmp_path / "y"
+    sections = [Section(".BTF", b""), Section(".gnu.linkonce.this_module", bytes(8), flags=2)]
+    module.write_bytes(elf(sections, type="ET_REL").data)
+    status, text = verify(module)
+    assert (status, text.splitlines()[1:]) == (0, ["  no BTF; the module is loaded without"])
+    assert verify("--require-btf", module)[0] == 1
+    for type in ("ET_EXEC", "ET_REL"):
+        plain.write_bytes(elf(sections[:1], type=type).data)
+        dwarf.write_bytes(elf([sections[0], Section(".debug_info", bytes(16))], type=type).data)
+        packed = tmp_path / "y.gz"
+        packed.write_bytes(gzip.compress(dwarf.read_bytes()))
+        tells = {plain: "", dwarf: f". It has DWARF: `pybtf encode {dwarf}` makes BTF of that."}
+        tells[packed] = f". It has DWARF: `pybtf encode --detached OUT {packed}` makes BTF of that."
+        for path, hint in tells.items():
+            assert main(["verify", str(path)]) == 1
+            line = f"pybtf: error: {path}: an empty .BTF section; expected an ELF file with BTF{hint}\n"
+            assert capfdbinary.readouterr() == (b"", line.encode())
+
+
 def test_a_name_of_a_file_is_no_line_of_its_own(verify: Verify, tmp_path: Path) -> None:
     path = tmp_path / os.fsdecode(b"f\xff\n.btf: accepted")
     path.write_bytes(Maker().add(TYPEDEF, "a-b", 1).make())
@@ -369,10 +392,31 @@ def test_many_files_are_counted(verify: Verify, tmp_path: Path) -> None:
         assert text.startswith(f"{tmp_path}/07.btf: rejected: EINVAL")
 
 
+@pytest.mark.parametrize("source", ["a file", "standard input"])
+def test_files_of_a_list(source: str, verify: Verify, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `encode` takes them."""
+    given, listed, names = tmp_path / "a", tmp_path / "b", tmp_path / "list"
+    given.write_bytes(Maker().make())
+    listed.write_bytes(Maker().add(PTR, 0, 99).make())
+    names.write_text(f"{listed}\n\n{given}\n")
+    with names.open() as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        status, text = verify("--from-list", names if source == "a file" else "-", given)
+    assert (status, text.splitlines()[-1]) == (1, "2 files: 1 accepted, 1 rejected")
+
+
+def test_a_list_of_no_files_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    names = tmp_path / "list"
+    names.touch()
+    assert main(["verify", "--from-list", str(names)]) == 1
+    assert "names no file; expected one path in each line" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize(
     "arguments",
     [[], ["--kernel", "6", "x"], ["--kernel", "4.17", "x"], ["--kernel", "x.y", "x"], ["--loader", "me", "x"],
-     ["--loader", "user", "--base", "b", "x"], ["--base", "-", "-"],
+     ["--loader", "user", "--base", "b", "x"], ["--base", "-", "-"], ["--from-list", "-", "-"],
+     ["--from-list", "x", "--fix", "y"],
      ["--btf-ids", "--require-btf", "x"]],
 )  # fmt: skip
 def test_usage(arguments: list[str]) -> None:

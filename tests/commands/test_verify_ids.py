@@ -13,6 +13,7 @@ import pytest
 
 from pybtf.cli.main import main
 from pybtf.elf.image import ElfImage
+from pybtf.elf.writer import put_sections
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "fixtures" / "verify" / "btf_ids"
@@ -155,6 +156,14 @@ def test_without_btf_the_dwarf_is_encoded(verify: Verify) -> None:
     status, (result,) = verify(ROOT / "fixtures" / "corruption" / "gcc-O2-dwarf4-obj.elf")
     assert status == 1
     assert "no .BTF_ids section" in result["error"]
+
+
+def test_an_empty_section_is_no_btf(verify: Verify, tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    path.write_bytes((ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf").read_bytes())
+    put_sections(path, {".BTF": b""})
+    status, (result,) = verify(path)
+    assert (status, result["ids"], result["findings"]) == (0, 7, [])
 
 
 def test_damage(verify: Verify, tmp_path: Path) -> None:

@@ -429,8 +429,7 @@ What is asked:
 Before the link:
   --btf-ids            Look up the names in .BTF_ids of each FILE (an object, a module, vmlinux) as
                        resolve_btfids will: those without a type, with several, kfuncs without a tag. If
-                       that is done already, compare the ids, and the order of sets. Without .BTF, FILE's
-                       DWARF is encoded for it
+                       that is done, compare the ids, and the order of sets. Without .BTF, encode the DWARF
   --btf FILE           With --btf-ids: look them up in this BTF
 
 What can be mended:
@@ -441,6 +440,7 @@ What can be mended:
   --rebase NEW         With --fix and --base: put a module's BTF on the vmlinux NEW, whose types mean the same
 
 How:
+  --from-list LIST     Also verify the files that LIST names, one in each line; - is standard input
   -j, --jobs N         Number of workers; default: the CPUs this process may use
 
 Messages (on standard output):

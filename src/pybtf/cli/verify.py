@@ -29,6 +29,7 @@ OPTIONS = (
     Option("btf", TEXT, "FILE"),
     Option("fix", PATH, "OUT"),
     Option("rebase", TEXT, "NEW"),
+    Option("from-list", PATH, "LIST"),
     Option("require-btf", FLAG),
     Option("strict", FLAG),
     Option("json", FLAG),
@@ -46,6 +47,7 @@ def verify(
     btf: str | None,
     fix: str | None,
     rebase: str | None,
+    from_list: str | None,
     require_btf: bool,
     strict: bool,
     json: bool,
@@ -53,15 +55,21 @@ def verify(
     quiet: bool,
 ) -> int:
     """The command, after its options have been read. The exit status."""
-    if not files:
+    if not files and from_list is None:
         raise UsageError("missing argument 'FILE'; see pybtf verify --help")
     if loader is not None and loader not in LOADERS:
         raise UsageError(f"--loader: unknown value {quoted(loader)}; expected one of {', '.join(LOADERS)}")
-    if [*files, *base].count("-") > 1:
+    if [*files, *base, from_list].count("-") > 1:
         raise UsageError("standard input can be read only once")
+    if fix is not None and from_list is not None:
+        raise UsageError("--fix takes one FILE, and no --from-list")
     from ..elf.mapped import mapped
 
     versions = read_versions(kernel)
+    if from_list is not None:
+        from ..inputs import read_list
+
+        files += tuple(read_list(from_list))
     if base and loader not in (None, "module"):
         raise UsageError(f"--base is about modules, and --loader is {loader}")
     if btf_ids:

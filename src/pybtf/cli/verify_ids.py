@@ -80,7 +80,8 @@ def _release(image: ElfImage, path: str) -> str | None:
 def _btf(image: ElfImage, path: str, base: str | None, btf: str | None) -> BTF:
     if btf is not None:
         return open_btf(btf, base)
-    if image.section(".BTF") is not None:
+    section = image.section(".BTF")
+    if section is not None and section.size:  # an empty one is none
         own = image.section(".BTF.base") is not None
         return open_btf(path, None if own else base)
     from ..api import encode

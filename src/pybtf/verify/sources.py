@@ -86,9 +86,11 @@ def _raw(data: bytes, path: str) -> Source:
 
 def _of_bytes(data: bytes, name: str) -> Source:
     stored = len(data)
-    data = bytes(unpack(data, name) or data)
+    unpacked = unpack(data, name)
+    packed = unpacked is not None
+    data = bytes(unpacked or data)
     if data.startswith(_ELF):
-        return _of_image(ElfImage(name, data, stored=stored), name)
+        return _of_image(ElfImage(name, data, stored=stored), name, packed=packed)
     if data and data[:2] not in MAGIC:
         from ..elf.unlike import unlike
 
@@ -100,6 +102,8 @@ def _of_executable(stream: BufferedReader, path: str, start: bytes) -> Source:
     """A kernel with DWARF has half a gigabyte; no more than its BTF is read."""
     elf = ElfSections(stream, path, start)
     data = elf.contents(".BTF")
+    if not data:
+        raise _without_btf(path, empty=True, hint=elf.hint())
     base = elf.contents(".BTF.base") if elf.find(".BTF.base") is not None else None
     release = read_release(path)
     kernel = release is not None or elf.find("__ksymtab") is not None or elf.find(".init.text") is not None
@@ -107,13 +111,21 @@ def _of_executable(stream: BufferedReader, path: str, start: bytes) -> Source:
     return Source(path, data, loader, start[5] == 1, elf.pointer, base, release)
 
 
-def _of_image(image: ElfImage, path: str) -> Source:
+def _without_btf(path: str, *, empty: bool, hint: str) -> InputError:
+    found = "an empty .BTF section" if empty else "no .BTF section"
+    return InputError(Place(path), found, "an ELF file with BTF", hint)
+
+
+def _of_image(image: ElfImage, path: str, *, packed: bool = False) -> Source:
     module = is_module(image)
     section = image.section(".BTF")
+    empty = section is not None and section.size == 0
+    if empty:  # kernels take a module for one without BTF, and clang's link of a kernel leaves one
+        section = None
     below = image.section(".BTF.base")
     if section is None and not module:
-        hint = dwarf_hint(path) if image.debug_section(".debug_info") is not None else ""
-        raise InputError(Place(path), "no .BTF section", "an ELF file with BTF", hint)
+        hint = dwarf_hint(path, packed=packed) if image.debug_section(".debug_info") is not None else ""
+        raise _without_btf(path, empty=empty, hint=hint)
     data = bytes(image.data(section)) if section is not None else None
     completed = None
     if data is not None and (image.etype, image.machine) == (ET_REL, EM_BPF):
