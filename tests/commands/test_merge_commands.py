@@ -359,80 +359,6 @@ def test_cc_removes_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
         assert Path(name).exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_that_ends_cc_ends_the_compiler(tmp_path: Path, number: signal.Signals) -> None:
-    """A build that is told to stop deletes the object; nothing may make it afterwards."""
-    os.mkfifo(tmp_path / "fifo")
-    command = [sys.executable, "-m", "pybtf", "cc", "--", "sh", "-c", f"echo $$ > {tmp_path}/fifo; exec sleep 60"]
-    with subprocess.Popen(command) as process:
-        compiler = int((tmp_path / "fifo").read_text())
-        process.send_signal(number)
-        assert process.wait(30) == -number
-    with pytest.raises(ProcessLookupError):
-        os.kill(compiler, 0)
-
-
-def test_a_compiler_that_is_quicker_than_the_signal(tmp_path: Path) -> None:
-    script = "#!/bin/sh\ntrap 'touch x.o; exit 0' TERM\necho > fifo\nwhile :; do sleep 0.05; done\n"
-    (tmp_path / "gcc").write_text(script)
-    (tmp_path / "gcc").chmod(0o755)
-    os.mkfifo(tmp_path / "fifo")
-    command = [sys.executable, "-m", "pybtf", "cc", "--", "./gcc", "-c", "x.c"]
-    with subprocess.Popen(command, cwd=tmp_path) as process:
-        (tmp_path / "fifo").read_text()
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == -signal.SIGTERM
-    assert not (tmp_path / "x.o").exists()
-
-
-WHILE_ENCODING = """
-import sys
-import pybtf.merging.encoding as encoding
-from pybtf.cli.main import main
-
-def encode_compiled(*_):
-    print("encoding", flush=True)
-    sys.stdin.read()
-
-encoding.encode_compiled = encode_compiled
-sys.exit(main(["cc", "--", "touch", "-c", "x.c", "-o", "x.o"]))
-"""
-
-
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, -15), (signal.SIGHUP, -1), (signal.SIGINT, 130)])
-def test_a_signal_after_the_compiler_has_ended(tmp_path: Path, number: signal.Signals, status: int) -> None:
-    """An object without values would be linked by the next run of the build."""
-    (tmp_path / "touch").write_text("#!/bin/sh\ntouch x.o\n")
-    (tmp_path / "touch").chmod(0o755)
-    command = [sys.executable, "-c", WHILE_ENCODING.replace('"touch"', '"./touch"')]
-    with subprocess.Popen(
-        command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"encoding\n"
-        assert (tmp_path / "x.o").exists()
-        process.send_signal(number)
-        assert process.wait(30) == status
-    assert not (tmp_path / "x.o").exists()
-
-
-@pytest.mark.parametrize("fails", [0, 3])
-def test_an_interrupt_that_the_compiler_does_not_get(tmp_path: Path, fails: int) -> None:
-    """As by `kill -INT`. The compiler ends first, and what it has made goes."""
-    script = f"#!/bin/sh\necho > fifo\nread line < go\ntouch x.o\nexit {fails}\n"
-    (tmp_path / "gcc").write_text(script)
-    (tmp_path / "gcc").chmod(0o755)
-    os.mkfifo(tmp_path / "fifo")
-    os.mkfifo(tmp_path / "go")
-    command = [sys.executable, "-m", "pybtf", "cc", "--", "./gcc", "-c", "x.c"]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) as process:
-        (tmp_path / "fifo").read_text()
-        process.send_signal(signal.SIGINT)
-        (tmp_path / "go").write_text("\n")
-        assert process.wait(30) == (fails or 130)
-    assert (tmp_path / "x.o").exists() == bool(fails)  # what failed is its own affair
-
-
 IGNORING = "import os, signal, sys; signal.signal({}, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
 
 
@@ -446,15 +372,6 @@ def test_children_whose_end_is_of_no_interest(compiler: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "compiled\n", "")
     with ElfImage.open("sa.o") as image:
         assert find_index(image) is not None
-
-
-def test_a_signal_that_is_ignored_stays_so() -> None:
-    inside = ["-m", "pybtf", "cc", "--", "sh", "-c", "kill -HUP $PPID $$; echo both live"]
-    done = subprocess.run(
-        [sys.executable, "-c", IGNORING.format(1), sys.executable, *inside],
-        capture_output=True, text=True, check=False
-    )  # fmt: skip
-    assert (done.returncode, done.stdout) == (0, "both live\n")
 
 
 @pytest.mark.parametrize("given", [{}, {"LC_CTYPE": "C.UTF-8"}])

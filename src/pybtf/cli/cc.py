@@ -29,7 +29,10 @@ else:
     import _signal as signals  # `signal` imports `enum`, which takes a tenth of the start
 
 OPTIONS = PLACING
-PASSED_ON = (signals.SIGTERM, signals.SIGHUP)
+# All that end a program that does not catch them, and that people and batch systems send. An interrupt is none of them.
+PASSED_ON = (
+    signals.SIGTERM, signals.SIGHUP, signals.SIGQUIT, signals.SIGUSR1, signals.SIGUSR2, signals.SIGALRM, signals.SIGXCPU
+)  # fmt: skip
 # Python ignores these, and who is started would inherit that.
 IGNORED = (signals.SIGPIPE, signals.SIGXFSZ)
 _MAGIC_SIZE = 4
@@ -64,6 +67,7 @@ def cc(
             from ..merging.encoding import encode_compiled
         status = command.wait()
         if status:
+            command.failed(status)
             return status if status > 0 else 128 - status
         try:
             command.ended()
@@ -85,13 +89,15 @@ class _Stopped(SystemExit):
 class _Command:
     """The compiler, and what is made of its work. As a context manager: signals that end this program end the
     compiler first. Those that come before `ended` wait until then, and raise there; those that come later raise at
-    once: `_Stopped`, or for SIGINT `KeyboardInterrupt`. The program then ends by the signal.
+    once: `_Stopped`, or for SIGINT `KeyboardInterrupt`. The program then ends by the signal: a shell that runs it in a
+    loop takes a plain status for that of a program which has dealt with Ctrl-C, and goes on.
     """
 
     def __init__(self) -> None:
         self._child = 0
         self._stopped = 0
         self._raises = False
+        self._ends = False
         handlers: dict[int, Handler] = {**dict.fromkeys(PASSED_ON, self._pass_on), signals.SIGINT: self._remember}
         # What is ignored stays so: nohup has SIGHUP ignored, a shell what it runs in the background SIGINT.
         standard = (signals.SIG_DFL, signals.default_int_handler)
@@ -111,7 +117,11 @@ class _Command:
         self._raises = False
         for number, before in self._before.items():
             signals.signal(number, before)
-        if self._stopped in PASSED_ON:
+        if self._stopped == signals.SIGINT:
+            if not self._ends:
+                return
+            signals.signal(signals.SIGINT, signals.SIG_DFL)
+        if self._stopped:
             os.kill(os.getpid(), self._stopped)
 
     def _pass_on(self, number: int, frame: FrameType | None) -> None:
@@ -127,6 +137,7 @@ class _Command:
             self._raise()
 
     def _raise(self) -> None:
+        self._ends = True
         raise KeyboardInterrupt if self._stopped == signals.SIGINT else _Stopped(128 + self._stopped)
 
     def start(self, files: tuple[str, ...]) -> None:
@@ -150,6 +161,12 @@ class _Command:
         os.waitid(os.P_PID, self._child, os.WEXITED | os.WNOWAIT)
         child, self._child = self._child, 0  # no signal is passed on any more: another may have its number soon
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    def failed(self, status: int) -> None:
+        """To be called with the status of a compiler that has made nothing. One that does not end by an interrupt has
+        a status that counts, as in shells.
+        """
+        self._ends = status == -signals.SIGINT
 
     def ended(self) -> None:
         """To be called when the compiler has ended, where what it has made can be removed."""
