@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import UsageError
+from . import console
 from .arguments import PATH, Option
 
 OPTIONS = (Option("output", PATH, "OUT", "o"),)
@@ -22,9 +23,14 @@ def min_core(files: tuple[str, ...], output: str | None) -> int:
 
     btf = open_on(files[0], None, "The first file is the BTF of a kernel, not of a module.")
     needs = MinCore(btf)
+    relocations = 0
     for path in files[1:]:
         local, ext = read_object(path)
         if ext is not None:
             needs.add(local, ext)
+            relocations += sum(1 for _ in ext.relocations())
     write(out, needs.to_bytes())
+    if not relocations:
+        few = f"{files[1]} has" if len(files) == 2 else f"these {len(files) - 1} objects have"
+        console.note(f"{few} no CO-RE relocations, which say what is needed: the BTF has no types")
     return 0
