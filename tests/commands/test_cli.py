@@ -239,6 +239,17 @@ def test_usage_errors(run: Run, pipeline: Pipeline, arguments: list[str], messag
     assert (outcome.out, pipeline.path) == ("", "")
 
 
+@pytest.mark.parametrize(("name", "option"), [("-x y.elf", "-x"), ("--y.elf", "--y.elf")])
+def test_a_file_whose_name_looks_like_an_option(
+    name: str, option: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).touch()
+    there = f"'./{name}'" if " " in name else f"./{name}"
+    said = f"pybtf: error: no such option '{option}'; the file of that name is {there}; see pybtf encode --help\n"
+    assert run("encode", name).err == said
+
+
 @pytest.mark.usefixtures("pipeline")
 @pytest.mark.parametrize("options", [["--detached"], ["--report"]])
 @pytest.mark.parametrize("alias", [False, True])

@@ -155,9 +155,9 @@ def _with_hint(error: click.UsageError, arguments: list[str]) -> str:
     elif arguments and arguments[0] in COMMANDS:  # of an option without its value click does not say where
         where = f"pybtf {arguments[0]}"
     if isinstance(error, click.NoSuchOption):
-        from .habits import of_option
+        from .habits import of_option, of_option_like_file
 
-        hint = of_option(error.option_name, where)
+        hint = of_option_like_file(error.option_name, arguments) or of_option(error.option_name, where)
         text = f"no such option {quoted(error.option_name)}{hint or _like_option(error)}"
     return f"{text[:1].lower()}{text[1:]}{' See' if text.endswith('?') else '; see'} {where} --help"
 

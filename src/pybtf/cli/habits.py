@@ -90,6 +90,16 @@ def of_option(name: str, command: str) -> str:
     return of_word(name) if command in DUMPING else ""
 
 
+def of_option_like_file(name: str, arguments: list[str]) -> str:
+    """What comes behind `no such option` if an argument that begins so is the name of a file."""
+    for each in arguments:
+        if each.startswith(name) and os.path.lexists(each):
+            from shlex import quote
+
+            return f"; the file of that name is {quote(f'./{each}')}"
+    return ""
+
+
 def of_word(name: str) -> str:
     """` (for bpftool's there is 'pybtf dump FILE')`, or nothing."""
     return f" (for bpftool's there is 'pybtf {BPFTOOL[name]}')" if name in BPFTOOL else ""
