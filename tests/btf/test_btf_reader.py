@@ -566,6 +566,7 @@ FILE_ERRORS: list[tuple[bytes, str]] = [
     (_cut(GOOD_ELF, 20), "a damaged ELF header"),
     (_cut(GOOD_ELF, 60), "60 bytes; expected an ELF header of 64"),
     (_cut(GOOD_ELF, len(GOOD_ELF) - 1), "section headers of 192 bytes; expected an end within"),
+    (_cut(GOOD_ELF, len(GOOD_ELF) - 2), "bytes of the file. The file is truncated or damaged."),
     (_patch(GOOD_ELF, 4, b"\x03"), "a damaged ELF header"),
     (_patch(GOOD_ELF, 5, b"\x00"), "a damaged ELF header"),
     (_patch(GOOD_ELF, 40, bytes(8)), "no section headers"),

@@ -89,9 +89,8 @@ class ElfSections:
     def _check(self, offset: int, size: int, what: str) -> None:
         if offset > self.size or size > self.size - offset:
             place = Place(self.file, None, offset)
-            raise InputError(
-                place, f"{what} of {size} bytes", f"an end within the {self.size} bytes of the file"
-            )
+            expected = f"an end within the {self.size} bytes of the file"
+            raise InputError(place, f"{what} of {size} bytes", expected, "The file is truncated or damaged.")
 
     def _read(self, offset: int, size: int, what: str) -> bytes:
         self._check(offset, size, what)
