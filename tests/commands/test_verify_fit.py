@@ -84,6 +84,14 @@ def test_a_module_fits_its_base(verify: Verify, bases: tuple[Path, Path, Path]) 
     assert text.splitlines()[1] == "  name the BTF of the kernel for which it was built, with --base"
 
 
+def test_what_stands_alone_fits_no_base(verify: Verify, bases: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    alone = tmp_path / "alone"
+    alone.write_bytes(Maker().add(TYPEDEF, "x", 1).add(TYPEDEF, "y", 2).add(TYPEDEF, "zzzzzz", 2).make())
+    status, text = verify("--base", bases[0], alone)
+    assert status == 1
+    assert "it stands alone, as of pybtf encode --standalone, and is split from no base" in text.splitlines()[1]
+
+
 def test_a_folder_without_modules_does_not_stop_the_others(
     verify: Verify, bases: tuple[Path, Path, Path], tmp_path: Path
 ) -> None:

@@ -165,8 +165,7 @@ def on_bases(source: Source, settings: Settings, bases: list[Base]) -> dict[str,
         notes.append(f"fits none of the {len(bases)} bases; this is about the nearest")
     base, judged = fitting[0] if fitting else min(tried, key=lambda each: evidence(each[1][-1]))
     if not fitting:
-        wanted = f"kernel {source.release}, for which" if source.release is not None else "the kernel for which"
-        notes.append(f"name the BTF of {wanted} it was built, with --base")
+        notes.append(_what_to_name(source))
     if judged[-1].refused:
         notes.append(refusal(base.path, judged[-1].refused))
     if fitting and None not in (source.release, base.release) and source.release != base.release:
@@ -174,6 +173,14 @@ def on_bases(source: Source, settings: Settings, bases: list[Base]) -> dict[str,
     if source.little != base.little:
         notes.append(f"{base.path} has the other byte order")
     return _judged(source, settings, judged, base, notes, wrong=not fitting)
+
+
+def _what_to_name(source: Source) -> str:
+    """What to do about BTF that fits no base."""
+    if not source.continues:
+        return "it stands alone, as of pybtf encode --standalone, and is split from no base: encode it with --base"
+    wanted = f"kernel {source.release}, for which" if source.release is not None else "the kernel for which"
+    return f"name the BTF of {wanted} it was built, with --base"
 
 
 def refusal(path: str, errno: int) -> str:
