@@ -28,8 +28,8 @@ RUNNING = "/sys/kernel/btf/vmlinux"
 """The BTF of the running kernel."""
 OWN_BASE = ".BTF.base"
 """The section in which a module has a base of its own."""
-RIGHT_BASE = "ame the right one with --base FILE (of a module, the BTF of its own kernel)."
-"""What to do, behind an n, large or small: `pybtf-pahole` spells the option in another way."""
+RIGHT_BASE = "the right one with --base FILE (of a module, the BTF of its own kernel)."
+"""What to name. `pybtf-pahole` spells the option in another way."""
 
 
 def read_btf(path: str | bytes | os.PathLike[str], section: str = ".BTF") -> tuple[bytes, Place]:
@@ -111,7 +111,7 @@ def _length(start: bytes) -> int:
 def wrong_base(place: Place, name: int, base: str) -> WrongBaseError:
     """The error of split BTF of which a name, an offset in the strings, shows that it was not split from `base`."""
     found = f"split from another BTF than {base}: a name begins at {name:#x}, in the middle of one of its strings"
-    hint = "" if base.endswith(OWN_BASE) else f"N{RIGHT_BASE}"
+    hint = "" if base.endswith(OWN_BASE) else f"Name {RIGHT_BASE}"
     return WrongBaseError(place, found, "the BTF it was split from", hint)
 
 
@@ -122,7 +122,7 @@ def doubt_base(error: InputError, name: str, base: str) -> InputError:
     if error.place.file != name or error.expected not in ("an offset into the string section", "the id of a type"):
         return error
     hint = f"Or {base} is not the BTF it was split from"
-    hint += "." if base.endswith(OWN_BASE) else f"; n{RIGHT_BASE}"
+    hint += "." if base.endswith(OWN_BASE) else f"; name {RIGHT_BASE}"
     return InputError(error.place, error.found, error.expected, hint)
 
 
