@@ -4,7 +4,6 @@ import cython
 from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free
 from cython.cimports.pybtf.core.classes.class_table import classes_delete, classes_new
-from cython.cimports.pybtf.core.classes.record_cache import seen_delete, seen_new
 from cython.cimports.pybtf.core.dwarf.abbrevs import abbrevs_enough, abbrevs_have_form
 from cython.cimports.pybtf.core.dwarf.type_units import type_units_free
 from cython.cimports.pybtf.core.dwarf.walk_state import UnitHeader
@@ -20,7 +19,7 @@ from cython.cimports.pybtf.core.strings.string_table import (
     strings_delete,
     strings_new,
 )
-from cython.cimports.pybtf.core.values.known_types import known_delete, known_new
+from cython.cimports.pybtf.core.support.met_table import met_delete, met_new
 from cython.cimports.pybtf.core.worker import Context
 
 AHEAD = cython.declare(uint32_t, 16)  # so many names before its turn, the memory for one is asked for
@@ -53,7 +52,7 @@ def distinct(x: cython.pointer[cython.const[Context]]) -> cython.size_t:
 @cython.exceptval(check=False)
 def context_seen(x: cython.pointer[Context]) -> cython.bint:
     """See context.pxd."""
-    x.seen = seen_new(distinct(x))
+    x.seen = met_new(distinct(x))
     return x.seen != cython.NULL
 
 
@@ -110,8 +109,8 @@ def context_tables(x: cython.pointer[Context]) -> cython.bint:
 def ready_for_payloads(x: cython.pointer[Context]) -> cython.bint:
     """See context.pxd."""
     if not x.keep_all:
-        x.types = known_new(distinct(x))
-    return x.keep_all or x.types != cython.NULL
+        x.known_types = met_new(distinct(x))
+    return x.keep_all or x.known_types != cython.NULL
 
 
 @cython.cfunc
@@ -119,11 +118,11 @@ def ready_for_payloads(x: cython.pointer[Context]) -> cython.bint:
 @cython.exceptval(check=False)
 def context_forget(x: cython.pointer[Context], types: cython.bint) -> cython.void:
     """See context.pxd."""
-    seen_delete(x.seen)
+    met_delete(x.seen)
     x.seen = cython.NULL
     if types:
-        known_delete(x.types)
-        x.types = cython.NULL
+        met_delete(x.known_types)
+        x.known_types = cython.NULL
 
 
 @cython.cfunc
@@ -131,7 +130,7 @@ def context_forget(x: cython.pointer[Context], types: cython.bint) -> cython.voi
 @cython.exceptval(check=False)
 def context_again(x: cython.pointer[Context], units: cython.size_t) -> cython.bint:
     """See context.pxd."""
-    x.seen = seen_new(min(distinct(x), TYPES_AGAIN * units))
+    x.seen = met_new(min(distinct(x), TYPES_AGAIN * units))
     return x.seen != cython.NULL
 
 
@@ -169,5 +168,5 @@ def context_free(x: cython.pointer[Context]) -> cython.void:
     free(x.variables.sections)
     strings_delete(x.strings)
     classes_delete(x.classes)
-    seen_delete(x.seen)
-    known_delete(x.types)
+    met_delete(x.seen)
+    met_delete(x.known_types)

@@ -9,7 +9,6 @@ from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObj
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memcpy, memset
-from cython.cimports.pybtf.core.classes.record_cache import seen_delete
 from cython.cimports.pybtf.core.context import (
     context_free,
     context_is_one,
@@ -47,6 +46,7 @@ from cython.cimports.pybtf.core.strings.string_table import (
 from cython.cimports.pybtf.core.support.check import FIXED_SIZE
 from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG
 from cython.cimports.pybtf.core.support.memory import u64s_free
+from cython.cimports.pybtf.core.support.met_table import met_delete
 from cython.cimports.pybtf.core.support.monitor import *
 from cython.cimports.pybtf.core.unit_headers import scan_units
 from cython.cimports.pybtf.core.values.stored_payload import DIGEST_BYTES
@@ -215,7 +215,7 @@ class Inputs:
         memset(cython.address(self.x.sections), 0, cython.sizeof(self.x.sections))
         self.set_file(sections, symbols, machine, info_file)
         # Its records have names by offsets, of which each file has its own.
-        seen_delete(self.x.seen)
+        met_delete(self.x.seen)
         if not context_seen(cython.address(self.x)):
             raise MemoryError
 

@@ -131,7 +131,7 @@ def read_unit(
         return 0
     if begin_unit(cython.address(w.reading), g, v, x.strings, x.sections.swap):
         return 1
-    if read_types(cython.address(w.reading), v, cython.address(w.classifier), x.strings, x.types, whole):
+    if read_types(cython.address(w.reading), v, cython.address(w.classifier), x.strings, x.known_types, whole):
         return 1
     if v.tags_cut:
         v.counts[COUNT_TAGS_CUT] += 1
@@ -143,7 +143,7 @@ def read_unit(
         cython.address(w.observer),
         cython.address(w.classifier),
         x.strings,
-        x.types,
+        x.known_types,
         x.table,
     ):
         return 1

@@ -3,7 +3,6 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.classes.class_record cimport ClassTable
 from pybtf.core.classes.classify cimport Classifier
-from pybtf.core.classes.record_cache cimport SeenTable
 from pybtf.core.dwarf.type_units cimport TypeUnits
 from pybtf.core.dwarf.walk_state cimport UnitHeader, Walker
 from pybtf.core.elf.function_table cimport FuncTable, FunctionTable
@@ -15,7 +14,7 @@ from pybtf.core.model.debug_sections cimport DebugSections
 from pybtf.core.model.encoded_unit cimport UnitValue
 from pybtf.core.strings.string_table cimport Strings
 from pybtf.core.support.memory cimport U8s, U32s
-from pybtf.core.values.known_types cimport KnownTypes
+from pybtf.core.support.met_table cimport MetTable
 from pybtf.core.values.unit_read cimport PayloadUnit, Reading
 
 cdef enum:
@@ -37,7 +36,7 @@ cdef struct Context:            # shared by all workers, never written while the
     bint exporting              # units are decoded up to the names of their types, for core/export.py
     PayloadUnit *payload_units  # units that come from payloads of objects, not from DWARF: `n_units` of them, or NULL
     uint64_t values_size        # of all of them
-    KnownTypes *types           # those that have been met in them, by digest; NULL where everything is kept
+    MetTable *known_types       # types that have been met in them, by digest; NULL where everything is kept
     bint little
     bint tracing                # what becomes of functions and variables is noted by name
     bint track_dies             # and which DIE each type is of
@@ -45,7 +44,7 @@ cdef struct Context:            # shared by all workers, never written while the
     int without                 # WITHOUT_*
     Strings *strings
     ClassTable *classes
-    SeenTable *seen
+    MetTable *seen              # records that have been met (record_cache.py)
     const FuncTable *table
     Machine machine
     VariableRules variables

@@ -401,7 +401,7 @@ def worker_init(w: cython.pointer[Worker], x: cython.pointer[cython.const[Contex
     w.walker.want_parameter_names = (x.options & OPT_TRUE_SIGNATURE) != 0
     w.walker.type_units = cython.address(x.type_units)
     w.classifier.classes = x.classes
-    w.classifier.known = x.seen
+    w.classifier.seen = x.seen
     w.classifier.sparse = x.keep_all
     w.classifier.unguided = (x.without & WITHOUT_GUESSES) != 0
     w.walker.without = x.without

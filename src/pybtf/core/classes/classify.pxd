@@ -2,10 +2,11 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 from pybtf.core.classes.class_record cimport ClassTable
-from pybtf.core.classes.record_cache cimport Seen, SeenTable
+from pybtf.core.classes.record_cache cimport Seen
 from pybtf.core.model.encoded_unit cimport UnitValue
 from pybtf.core.strings.lazy_names cimport Names
 from pybtf.core.support.memory cimport U32s
+from pybtf.core.support.met_table cimport MetTable
 
 cdef enum:                      # Classifier.failed
     CLASSIFY_MEMORY = 1
@@ -17,7 +18,7 @@ cdef enum:
 
 cdef struct Classifier:         # of one worker
     ClassTable *classes
-    SeenTable *known
+    MetTable *seen              # records that have been met (record_cache.py)
     Seen *last                  # the record looked up last; NULL where nothing is expected
     bint unguided               # nothing ever is
     Names *names

@@ -143,12 +143,12 @@ def class_of_other(
     """The class of a record with name words that has not followed the last one before; NO_CLASS: `c.failed`."""
     h: uint32_t = cython.cast(uint32_t, hash_words(record, n) >> 16)
     made: uint32_t
-    s: cython.pointer[Seen] = seen_find(c.known, h, record, n)
+    s: cython.pointer[Seen] = seen_find(c.seen, h, record, n)
     if s == cython.NULL:
         made = class_of_new(c, record, n)
         if made == NO_CLASS:
             return NO_CLASS
-        s = seen_add(c.known, h, record, n, made)
+        s = seen_add(c.seen, h, record, n, made)
         if s == cython.NULL:
             return fail(c, CLASSIFY_MEMORY)
     if not c.unguided:

@@ -1,4 +1,4 @@
-# What the shared tables (string_table.py, class_table.py, record_cache.py) are made of: memory that never moves, and
+# What the shared tables (string_table.py, class_table.py, met_table.py) are made of: memory that never moves, and
 # buckets.
 #
 # Other threads read an entry while new ones are added, so an entry stays where it is until the whole table goes.

@@ -49,7 +49,8 @@ from cython.cimports.pybtf.core.strings.string_table import Strings
 from cython.cimports.pybtf.core.support.check import CHECKED
 from cython.cimports.pybtf.core.support.hashing import hash_bytes
 from cython.cimports.pybtf.core.support.memory import grow, u32s_add, u32s_push, u32s_reserve
-from cython.cimports.pybtf.core.values.known_types import NO_UNIT, KnownType, KnownTypes, known_add, known_find
+from cython.cimports.pybtf.core.support.met_table import MetTable
+from cython.cimports.pybtf.core.values.known_types import NO_UNIT, KnownType, known_add, known_find
 from cython.cimports.pybtf.core.values.unit_layout import *
 from cython.cimports.pybtf.core.values.unit_read import (
     DAMAGED_STRING,
@@ -158,7 +159,7 @@ def prototype_class(
     o: cython.pointer[Observer],
     c: cython.pointer[Classifier],
     strings: cython.pointer[Strings],
-    known: cython.pointer[KnownTypes],
+    known: cython.pointer[MetTable],
 ) -> uint32_t:
     """As `described_class`, of which the table of types remembers what it has said before; the small ids of the
     prototype are appended to `v.locals`.
@@ -209,7 +210,7 @@ def read_function(
     o: cython.pointer[Observer],
     c: cython.pointer[Classifier],
     strings: cython.pointer[Strings],
-    known: cython.pointer[KnownTypes],
+    known: cython.pointer[MetTable],
     table: cython.pointer[cython.const[FuncTable]],
 ) -> cython.int:
     """One function, as `observe_functions` takes one from DWARF. Nonzero: fault."""
@@ -307,7 +308,7 @@ def read_functions(
     o: cython.pointer[Observer],
     c: cython.pointer[Classifier],
     strings: cython.pointer[Strings],
-    known: cython.pointer[KnownTypes],
+    known: cython.pointer[MetTable],
     table: cython.pointer[cython.const[FuncTable]],
 ) -> cython.int:
     """See `unit_read_symbols.pxd`. Fills `states`, `locals` and `anns` of the value."""

@@ -43,15 +43,14 @@ from cython.cimports.pybtf.core.classes.classify import (
     classify_unit,
     note_twice,
 )
-from cython.cimports.pybtf.core.classes.record_cache import load_pointer
 from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
 from cython.cimports.pybtf.core.strings.string_table import Strings
 from cython.cimports.pybtf.core.support.check import CHECKED
 from cython.cimports.pybtf.core.support.hashing import load_acquire, lower
 from cython.cimports.pybtf.core.support.memory import prefetch, u32s_push, u32s_reserve
+from cython.cimports.pybtf.core.support.met_table import MetTable, met_follower
 from cython.cimports.pybtf.core.values.known_types import (
     KnownType,
-    KnownTypes,
     known_add,
     known_find,
     known_follow,
@@ -245,7 +244,7 @@ def read_digest(
 @cython.nogil
 @cython.exceptval(check=False)
 def known_type(
-    r: cython.pointer[Reading], known: cython.pointer[KnownTypes], id: uint32_t
+    r: cython.pointer[Reading], known: cython.pointer[MetTable], id: uint32_t
 ) -> cython.pointer[KnownType]:
     """The type `id` of the unit, if somebody has met it, else NULL."""
     low: uint64_t = 0
@@ -261,7 +260,7 @@ def known_type(
             r.last = t
             return t
         known_follow(r.last, t)
-    prefetch(load_pointer(cython.address(t.follower)))
+    prefetch(met_follower(cython.address(t.met)))
     r.last = t
     return t
 
@@ -315,7 +314,7 @@ def make_known(
     r: cython.pointer[cython.const[Reading]],
     v: cython.pointer[UnitValue],
     c: cython.pointer[cython.const[Classifier]],
-    known: cython.pointer[KnownTypes],
+    known: cython.pointer[MetTable],
     id: uint32_t,
 ) -> cython.int:
     """Enters a type that has got its class. Nonzero: fault."""
@@ -343,7 +342,7 @@ def read_known(
     v: cython.pointer[UnitValue],
     c: cython.pointer[Classifier],
     strings: cython.pointer[Strings],
-    known: cython.pointer[KnownTypes],
+    known: cython.pointer[MetTable],
     whole: cython.bint,
 ) -> cython.int:
     """Classes, and of the records those that may be asked for."""
@@ -460,7 +459,7 @@ def read_types(
     v: cython.pointer[UnitValue],
     c: cython.pointer[Classifier],
     strings: cython.pointer[Strings],
-    known: cython.pointer[KnownTypes],
+    known: cython.pointer[MetTable],
     whole: cython.bint,
 ) -> cython.int:
     """See `unit_read_types.pxd`."""
