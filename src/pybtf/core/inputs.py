@@ -43,7 +43,7 @@ from cython.cimports.pybtf.core.strings.string_table import (
     string_text,
     strings_build_on,
 )
-from cython.cimports.pybtf.core.support.check import FIXED_SIZE
+from cython.cimports.pybtf.core.support.check import STATIC_CHECK
 from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG
 from cython.cimports.pybtf.core.support.memory import u64s_free
 from cython.cimports.pybtf.core.support.met_table import met_delete
@@ -279,7 +279,7 @@ class Inputs:
         spans: cython.pointer[Span] = cython.address(to.info)
         view = cython.declare(cython.Py_buffer)
         i: cython.int
-        FIXED_SIZE(spans_of(to) == N_SPANS)  # what lies one behind the other
+        STATIC_CHECK(spans_of(to) == N_SPANS)  # what lies one behind the other
         mapped = getattr(sections.get("info"), "obj", None) if self.x.info_file >= 0 else None
         to.mapped = 0
         for i in range(N_SPANS):

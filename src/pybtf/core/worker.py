@@ -99,7 +99,7 @@ def try_unit(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def named(w: cython.pointer[Worker], v: cython.pointer[UnitValue], status: cython.int) -> cython.bint:
+def names_settled(w: cython.pointer[Worker], v: cython.pointer[UnitValue], status: cython.int) -> cython.bint:
     """What interning names of functions or variables came to. False: fault, or the unit is to be decoded again."""
     if status == NAMES_EMPTY:
         w.classifier.failed = CLASSIFY_EMPTY
@@ -327,7 +327,7 @@ def finish_unit(
         return 1
     if x.options & OPT_DEGRADE and leave_out_orphans(u, cython.address(v.losses)):
         return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
-    if not named(w, v, intern_function_names(u, names, picked, all_names)):
+    if not names_settled(w, v, intern_function_names(u, names, picked, all_names)):
         return 1
     if resolve_unit(
         cython.address(w.walker),
@@ -351,7 +351,7 @@ def finish_unit(
     if classify_unit(cython.address(w.classifier), v):
         return 1
     if x.exporting:
-        return not named(w, v, intern_variable_names(u, names, picked, cython.address(x.variables), all_names))
+        return not names_settled(w, v, intern_variable_names(u, names, picked, cython.address(x.variables), all_names))
     if v.tags_cut:
         v.counts[COUNT_TAGS_CUT] += 1
         return 0
@@ -368,7 +368,7 @@ def finish_unit(
         return 1
     if x.options & OPT_VARIABLES == 0:
         return 0
-    if not named(w, v, intern_variable_names(u, names, picked, cython.address(x.variables), all_names)):
+    if not names_settled(w, v, intern_variable_names(u, names, picked, cython.address(x.variables), all_names)):
         return 1
     return collect_variables(u, v, cython.address(x.variables), symbols)
 

@@ -39,7 +39,7 @@ cdef int classify(Classifier *c, UnitValue *v, uint32_t id) noexcept nogil
 cdef bint note_twice(Classifier *c, UnitValue *v, uint32_t key) noexcept nogil
 cdef int classify_unit(Classifier *c, UnitValue *v) noexcept nogil
 # For intern_names.py.
-cdef bint done(Classifier *c, int status) noexcept nogil
+cdef bint names_settled(Classifier *c, int status) noexcept nogil
 cdef bint make_plain(Classifier *c, uint32_t kind, uint32_t *name, uint32_t *elements, uint32_t n) noexcept nogil
 cdef uint32_t class_of(Classifier *c, const uint32_t *record, uint32_t n) noexcept nogil
 cdef int classify_fault(const Classifier *c, UnitValue *v) noexcept nogil

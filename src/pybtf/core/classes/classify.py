@@ -75,7 +75,7 @@ def fail(c: cython.pointer[Classifier], why: cython.int) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def done(c: cython.pointer[Classifier], status: cython.int) -> cython.bint:
+def names_settled(c: cython.pointer[Classifier], status: cython.int) -> cython.bint:
     """What the settling of names came to. False: `c.failed`."""
     if status == NAMES_OK:
         return True
@@ -124,9 +124,9 @@ def class_of_new(
         return fail(c, CLASSIFY_MEMORY)
     r = c.interned.p
     memcpy(r, record, n * cython.sizeof(uint32_t))
-    if not done(c, names_intern(c.names, r + REC_NAME, 1, 1)):
+    if not names_settled(c, names_intern(c.names, r + REC_NAME, 1, 1)):
         return NO_CLASS
-    if step and not done(c, names_intern(c.names, r + REC_HEAD, r[REC_COUNT], step)):
+    if step and not names_settled(c, names_intern(c.names, r + REC_HEAD, r[REC_COUNT], step)):
         return NO_CLASS
     if c.plain and not make_plain(c, record_kind(r), r + REC_NAME, r + REC_HEAD, r[REC_COUNT]):
         return NO_CLASS

@@ -8,7 +8,7 @@ before the first of these is looked at.
 import cython
 from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.pybtf.core.btf.record_layout import wire_each, wire_kind, wire_vlen
-from cython.cimports.pybtf.core.classes.classify import Classifier, done, make_plain
+from cython.cimports.pybtf.core.classes.classify import Classifier, make_plain, names_settled
 from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
 from cython.cimports.pybtf.core.strings.lazy_names import (
     name_expect,
@@ -36,7 +36,7 @@ def intern_some(
     for i in range(n):
         r = records[i]
         counts[i] = wire_vlen(r) if wire_each(wire_kind(r)) else 0
-        if not done(c, name_intern_first(c.names, r, r + 3, counts[i], cython.address(models[i]))):
+        if not names_settled(c, name_intern_first(c.names, r, r + 3, counts[i], cython.address(models[i]))):
             return 1
     for i in range(n):
         if models[i]:
@@ -44,7 +44,7 @@ def intern_some(
     for i in range(n):
         r = records[i]
         step = wire_each(wire_kind(r))
-        if counts[i] and not done(c, names_intern_like(c.names, r + 3, counts[i], step, models[i])):
+        if counts[i] and not names_settled(c, names_intern_like(c.names, r + 3, counts[i], step, models[i])):
             return 1
         if c.plain and not make_plain(c, wire_kind(r), r, r + 3, counts[i]):
             return 1

@@ -95,8 +95,8 @@ def value_slot(kind: uint8_t) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def says(kind: uint8_t, slot: uint32_t) -> uint8_t:
-    """What it says of a DIE of this kind that it has this flag; 0: nothing, or what is not wanted."""
+def flag_of(kind: uint8_t, slot: uint32_t) -> uint8_t:
+    """The flag of a DIE of this kind that has this attribute; 0: none, or one that is not wanted."""
     if slot == D_DECLARATION:
         if kind == LAYOUT_STRUCT or kind == LAYOUT_ENUM:
             return T_DECLARATION
@@ -201,7 +201,8 @@ def passage_of(q: cython.pointer[Passage], program: cython.pointer[cython.const[
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def with_extra(s: cython.pointer[DieLayout], extra: uint8_t, at: uint32_t) -> cython.void:
+def set_extra(s: cython.pointer[DieLayout], extra: uint8_t, at: uint32_t) -> cython.void:
+    """There is this extra, `at` bytes behind the lead, as all offsets below are counted."""
     s.extra = extra
     s.extra_at = cython.cast(uint8_t, at)
 
@@ -209,8 +210,8 @@ def with_extra(s: cython.pointer[DieLayout], extra: uint8_t, at: uint32_t) -> cy
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def names(cls: uint32_t, size: uint32_t) -> uint8_t:
-    """How an attribute of this class and size says the name; 0: in a way that is not read at a glance."""
+def name_form(cls: uint32_t, size: uint32_t) -> uint8_t:
+    """`DieLayout.named` of a name of this class and size; 0: it is not read at a glance."""
     if cls == A_STRP and size == 4:
         return BY_OFFSET
     return cython.cast(uint8_t, size) if cls == A_STRX and size <= 4 else 0
@@ -220,7 +221,8 @@ def names(cls: uint32_t, size: uint32_t) -> uint8_t:
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def typed(s: cython.pointer[DieLayout], at: uint32_t) -> cython.void:
+def set_type(s: cython.pointer[DieLayout], at: uint32_t) -> cython.void:
+    """There is a reference: the type, or what stands in its place."""
     s.typed = True
     s.type_mask = 0xFFFFFFFF
     s.type_at = cython.cast(uint8_t, at)
@@ -230,7 +232,7 @@ def typed(s: cython.pointer[DieLayout], at: uint32_t) -> cython.void:
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def with_sibling(s: cython.pointer[DieLayout], at: uint32_t) -> cython.void:
+def set_sibling(s: cython.pointer[DieLayout], at: uint32_t) -> cython.void:
     s.with_sibling = True
     s.sibling_at = cython.cast(uint8_t, at)
 
@@ -273,11 +275,11 @@ def layout_of_passed(
                 after = True
         else:
             if cls == A_REF and slot == D_SIBLING and not s.with_sibling:
-                with_sibling(s, at)
+                set_sibling(s, at)
             elif cls == A_REF and s.typed:
                 return VARYING
             elif cls == A_REF:
-                typed(s, at)
+                set_type(s, at)
             at += number_size(operation)
     return at
 
@@ -286,7 +288,8 @@ def layout_of_passed(
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def valued(s: cython.pointer[DieLayout], at: uint32_t, size: uint32_t) -> cython.void:
+def set_value(s: cython.pointer[DieLayout], at: uint32_t, size: uint32_t) -> cython.void:
+    """There is a value, of `size` bytes; 0: it is in the abbreviation."""
     s.valued = True
     s.value_at = cython.cast(uint8_t, at)
     if size:
@@ -298,7 +301,8 @@ def valued(s: cython.pointer[DieLayout], at: uint32_t, size: uint32_t) -> cython
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def implicit(program: cython.pointer[cython.const[uint32_t]]) -> uint64_t:
+def implicit_const(program: cython.pointer[cython.const[uint32_t]]) -> uint64_t:
+    """The number behind an OP_IMPLICIT, in two words, the low one first."""
     return program[0] | cython.cast(uint64_t, program[1]) << 32
 
 
@@ -306,7 +310,7 @@ def implicit(program: cython.pointer[cython.const[uint32_t]]) -> uint64_t:
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def placed(word: uint32_t) -> cython.bint:
+def is_leading_location(word: uint32_t) -> cython.bint:
     """Whether a location of this form is the index of a list, or an expression."""
     cls: uint32_t = (word >> 16) & 0xFF
     return ((word & 0xFF) == OP_ULEB and cls == A_LISTX) or ((word & 0xFF) == OP_BLOCK and cls == A_EXPR)
@@ -345,52 +349,52 @@ def wanted_offsets(
             elif s.extra:
                 return VARYING
             else:
-                with_extra(s, IS_SHORT, at)
+                set_extra(s, IS_SHORT, at)
                 size = 1
         elif operation < OP_U1:
             return VARYING
         elif slot == D_NAME and operation == OP_STRING and at == 0 and not s.named and not s.lead:
             s.lead = TEXT
-        elif slot == D_NAME and s.lead != TEXT and names(cls, size) and not s.named:
-            s.named = names(cls, size)
+        elif slot == D_NAME and s.lead != TEXT and name_form(cls, size) and not s.named:
+            s.named = name_form(cls, size)
             s.name_mask = 0xFFFFFFFF
             s.name_at = cython.cast(uint8_t, at)
         elif slot == D_TYPE and cls == A_REF and size == 4 and not s.typed:
-            typed(s, at)
+            set_type(s, at)
         elif slot == D_ORIGIN and has_origin(kind) and cls == A_REF and size == 4 and not s.typed:
-            typed(s, at)
+            set_type(s, at)
             if kind == LAYOUT_PARAMETER:
                 s.flags |= BY_ORIGIN
         elif slot == D_SIBLING and kind >= LAYOUT_STRUCT and cls == A_REF and size == 4 and not s.with_sibling:
-            with_sibling(s, at)
+            set_sibling(s, at)
         elif slot == wanted and cls == A_CONST and not s.valued and (size or operation == OP_IMPLICIT):
-            valued(s, at, size)
+            set_value(s, at, size)
             if operation == OP_IMPLICIT:
-                s.value = implicit(program)
+                s.value = implicit_const(program)
                 program += 2
         elif slot == D_DATA_BIT_OFFSET and kind == LAYOUT_MEMBER and cls == A_CONST and not s.valued and size:
             in_bits = True
-            valued(s, at, size)
+            set_value(s, at, size)
         elif slot == D_COUNT and kind == LAYOUT_DIMENSION and cls == A_CONST and not s.valued and size:
-            valued(s, at, size)
+            set_value(s, at, size)
             s.flags = COUNTED
         elif slot == wanted and kind == LAYOUT_ENUMERATOR and is_leb(word) and not s.extra:
-            with_extra(s, IS_SIGNED if operation == OP_SLEB else IS_UNSIGNED, at)
+            set_extra(s, IS_SIGNED if operation == OP_SLEB else IS_UNSIGNED, at)
             ends = True
         elif slot == D_BIT_SIZE and kind == LAYOUT_MEMBER and cls == A_CONST and not s.extra and size == 1:
-            with_extra(s, IS_BITS, at)
+            set_extra(s, IS_BITS, at)
         elif slot == D_ENCODING and kind == LAYOUT_ENUM and cls == A_CONST and size == 1 and not s.extra:
-            with_extra(s, IS_ENCODING, at)
+            set_extra(s, IS_ENCODING, at)
         elif slot == D_ENCODING and kind == LAYOUT_ENUM and operation == OP_IMPLICIT and not s.extra:
-            s.encoding = cython.cast(uint8_t, implicit(program))
+            s.encoding = cython.cast(uint8_t, implicit_const(program))
             program += 2
         elif slot == D_LOCATION and kind == LAYOUT_PARAMETER and cls == A_SEC_OFFSET and size == 4 and not s.valued:
-            valued(s, at, size)
-        elif slot == D_LOCATION and kind == LAYOUT_PARAMETER and at == 0 and not s.lead and placed(word):
+            set_value(s, at, size)
+        elif slot == D_LOCATION and kind == LAYOUT_PARAMETER and at == 0 and not s.lead and is_leading_location(word):
             s.lead = part_of(operation)
             s.flags |= IN_LEAD
-        elif says(kind, slot) and operation == OP_IMPLICIT and cls == A_FLAG:
-            s.flags |= says(kind, slot)
+        elif flag_of(kind, slot) and operation == OP_IMPLICIT and cls == A_FLAG:
+            s.flags |= flag_of(kind, slot)
             program += 2
         elif is_idle(kind, slot) and operation == OP_IMPLICIT:
             program += 2

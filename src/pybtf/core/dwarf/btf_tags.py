@@ -19,7 +19,7 @@ from cython.cimports.pybtf.core.dwarf.walk_state import (
     SKIP,
     Walker,
     add_type,
-    named,
+    has_name,
     no_memory,
     reference,
     walk_name,
@@ -53,7 +53,7 @@ def push(w: cython.pointer[Walker], component: cython.int) -> cython.int:
 @cython.exceptval(check=False)
 def annotation_child(w: cython.pointer[Walker], component: cython.int) -> cython.int:
     """An annotation DIE met as a child; what the loop does next."""
-    if w.want_decl_tags and named(w, b"btf_decl_tag", 12) and push(w, component):
+    if w.want_decl_tags and has_name(w, b"btf_decl_tag", 12) and push(w, component):
         return FAILED
     return SKIP
 
@@ -125,7 +125,7 @@ def annotation_chain(w: cython.pointer[Walker], at: uint64_t, component: cython.
         steps += 1
         if status != 1:
             break
-        if named(w, b"btf_decl_tag", 12) and push(w, component):
+        if has_name(w, b"btf_decl_tag", 12) and push(w, component):
             status = -1
             break
     w.r = reader
@@ -148,7 +148,7 @@ def tag_slots(w: cython.pointer[Walker], at: uint64_t, pointer: cython.pointer[T
     while at:
         status = step(w, cython.address(at), steps)
         steps += 1
-        if status != 1 or not named(w, b"btf_type_tag", 12):
+        if status != 1 or not has_name(w, b"btf_type_tag", 12):
             break
         if w.survey:
             survey_offset(w, w.d.offset)

@@ -23,7 +23,7 @@ from cython.cimports.pybtf.core.dwarf.walk_state import *
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.strings.lazy_names import NAME_AT, name_short
-from cython.cimports.pybtf.core.support.check import FIXED_SIZE
+from cython.cimports.pybtf.core.support.check import STATIC_CHECK
 from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG, bswap32, bswap64
 from cython.cimports.pybtf.core.support.memory import grow
 
@@ -311,13 +311,13 @@ def put(
     s: cython.pointer[cython.const[DieLayout]] = cython.address(decl.layout)
     kind: uint8_t = s.kind
     mode: uint8_t = f.mode
-    FIXED_SIZE(IN_NAMESPACE == 1)  # the order of the modes: unit, namespace and struct can have types inside
-    FIXED_SIZE(IN_STRUCT == 2)
-    FIXED_SIZE(IN_ENUM == 3)
-    FIXED_SIZE(IN_ARRAY == 4)
-    FIXED_SIZE(IN_SUBROUTINE == 5)  # and so can these, up to IN_BLOCK
-    FIXED_SIZE(IN_FUNCTION == 6)
-    FIXED_SIZE(IN_BLOCK == 7)
+    STATIC_CHECK(IN_NAMESPACE == 1)  # the order of the modes: unit, namespace and struct can have types inside
+    STATIC_CHECK(IN_STRUCT == 2)
+    STATIC_CHECK(IN_ENUM == 3)
+    STATIC_CHECK(IN_ARRAY == 4)
+    STATIC_CHECK(IN_SUBROUTINE == 5)  # and so can these, up to IN_BLOCK
+    STATIC_CHECK(IN_FUNCTION == 6)
+    STATIC_CHECK(IN_BLOCK == 7)
     if kind == LAYOUT_TYPE or (LAYOUT_STRUCT <= kind and kind <= LAYOUT_ENUM):
         if mode <= IN_STRUCT or (IN_SUBROUTINE <= mode and mode <= IN_BLOCK):
             return put_type(w, decl, die, name, ref, value)
@@ -388,7 +388,7 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
     bits: uint8_t
     depth: uint64_t
     found: uint64_t = 0
-    FIXED_SIZE(cython.sizeof(AbbrevDecl) <= 64)  # a cache line
+    STATIC_CHECK(cython.sizeof(AbbrevDecl) <= 64)  # a cache line
     if left < 0 or own <= unit:
         return 0
     last = at + left  # DIEs of any layout may begin up to here

@@ -173,7 +173,7 @@ def in_pointer(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.in
     if (
         not is_annotation(w.d.tag)
         or not w.want_type_tags
-        or not named(w, b"btf_type_tag", 12)
+        or not has_name(w, b"btf_type_tag", 12)
     ):
         return SKIP
     value = walk_name(w, D_CONST_VALUE)

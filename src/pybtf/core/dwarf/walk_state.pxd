@@ -132,7 +132,7 @@ cdef void walker_shed(Walker *w) noexcept nogil
 cdef void walker_free(Walker *w) noexcept nogil
 cdef int walker_reset(Walker *w) noexcept nogil
 cdef int no_memory(Walker *w) noexcept nogil
-cdef bint named(Walker *w, const char *name, size_t length) noexcept nogil
+cdef bint has_name(Walker *w, const char *name, size_t length) noexcept nogil
 cdef int add_type(Walker *w, Type *t) noexcept nogil
 cdef uint32_t walk_new_name(Walker *w, int slot) noexcept nogil
 cdef uint32_t walk_far_name(Walker *w, int slot) noexcept nogil

@@ -294,7 +294,8 @@ def outside(w: cython.pointer[Walker], slot: cython.int) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def named(w: cython.pointer[Walker], name: cython.p_const_char, length: cython.size_t) -> cython.bint:
+def has_name(w: cython.pointer[Walker], name: cython.p_const_char, length: cython.size_t) -> cython.bint:
+    """Whether the DIE has this name, of `length` bytes. A fault is left in the walker."""
     text: cython.p_const_char
     size: cython.size_t
     transient: cython.bint

@@ -1,7 +1,7 @@
 # What the code relies on, asserted in builds with PYBTF_CHECK=1, and nothing in others: see docs/development.md.
 #
-# CHECK(condition, what): the process ends by abort(), with a message. FIXED_SIZE(condition): the build ends. A
-# condition has no effect of its own.
+# CHECK(condition, what): the process ends by abort(), with a message. STATIC_CHECK(condition), in all builds: the
+# compiler refuses the source. A condition has no effect of its own.
 
 cdef extern from *:
     """
@@ -18,5 +18,5 @@ cdef extern from *:
     #define PYBTF_STATIC(condition) ((void)sizeof(struct { int does_not_hold : (condition) ? 1 : -1; }))
     """
     void CHECK "PYBTF_HOLDS" (bint condition, const char *what) noexcept nogil
-    void FIXED_SIZE "PYBTF_STATIC" (bint condition) noexcept nogil
+    void STATIC_CHECK "PYBTF_STATIC" (bint condition) noexcept nogil
     const bint CHECKED "PYBTF_CHECKED"
