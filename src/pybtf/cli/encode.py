@@ -10,12 +10,11 @@ from ..languages import excluded_by_environment
 from ..options import make_options
 from ..records import replace
 from . import console
+from .request import Request
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from ..options import EncodeOptions
 
 
@@ -97,9 +96,20 @@ def encode(
     for text in notes:
         if not quiet:
             console.note(text)
-    where = files, detached, detached_dir, report, report_detail, provenance
-    given = *where, quiet, verbose, progress, timings, from_list if from_list != "-" else None
-    return _single(options, given) if single else _batch(options, given)
+    request = Request(
+        files,
+        detached=detached,
+        detached_dir=detached_dir,
+        report=report,
+        report_detail=report_detail,
+        provenance=provenance,
+        quiet=quiet,
+        verbose=verbose,
+        progress=progress,
+        timings=timings,
+        from_list=from_list if from_list != "-" else None,
+    )
+    return _single(request, options) if single else _batch(request, options)
 
 
 def _is_output(path: str) -> bool:
@@ -107,18 +117,16 @@ def _is_output(path: str) -> bool:
     return path.endswith(".btf") and not os.path.lexists(path)
 
 
-def _single(options: EncodeOptions, given: tuple[Any, ...]) -> int:
-    from .request import Request
+def _single(request: Request, options: EncodeOptions) -> int:
     from .single import run
 
-    return run(Request(*given), options)
+    return run(request, options)
 
 
-def _batch(options: EncodeOptions, given: tuple[Any, ...]) -> int:
+def _batch(request: Request, options: EncodeOptions) -> int:
     from ..base import Opening
 
     base = Opening(options.base)  # takes longest of what comes before the first file, so all else is done meanwhile
     from .batch import run
-    from .request import Request
 
-    return run(Request(*given), options, base)
+    return run(request, options, base)

@@ -87,8 +87,18 @@ def merge(
     from .single import run
 
     sources = Sources(tuple([path for each in objects for path in listed(each)]), store, cache)
-    request = Request(files, detached, None, report, False, None, quiet, verbose, False, timings)
-
+    request = Request(
+        files,
+        detached=detached,
+        detached_dir=None,
+        report=report,
+        report_detail=False,
+        provenance=None,
+        quiet=quiet,
+        verbose=verbose,
+        progress=False,
+        timings=timings,
+    )
     _check_sources(request, sources, objects)
 
     def encode(request: Request, options: EncodeOptions) -> tuple[Encoded, bytes]:
