@@ -185,7 +185,7 @@ How:
                        The size of a cache line; default: 64
   -R, --reorganize     Print structs with their members in an order that leaves fewer holes, and what that
                        saves, as pahole does it. pybtf does not check whether the reordering is safe
-  -S, --steps          With -R: print what each move makes of the struct
+  -S, --steps          With -R: print the struct after each move
   -P, --packable       Print a line for each struct with holes that -R makes smaller: name, both sizes and
                        the difference
   -s, --sizes          Print a line for each: name, size and number of holes
@@ -251,8 +251,8 @@ How:
                        of one name are one line, and those without a name one for each kind
   --json               Print an object with an array for each table
   --html OUT           Write a treemap, a page for a browser, to the file OUT (- is standard output), and
-                       print nothing: boxes for all types and strings, with the area that they have bytes. A
-                       click goes into a box, Escape out of it; / searches by name
+                       print nothing: a box for each type and string, its area in proportion to its bytes.
+                       A click goes into a box, Escape out of it; / searches by name
   --svg OUT            The same as a picture, which other programs show as well, without the clicks
 
 What is read:
@@ -346,7 +346,7 @@ Examples:
   pybtf why --base vmlinux --features default,true_signature nft_do_chain nf_tables.ko
 
 Exit status: 0 everything that was asked for is in BTF, or nothing was asked for by name; 1 something is not,
-or FILE cannot be encoded; 2 the command line is wrong.
+or FILE cannot be encoded; 2 the command line is at fault.
 
 Environment:
   PAHOLE_LANG_EXCLUDE  See --lang-exclude
@@ -423,7 +423,7 @@ What is asked:
   --loader user|vmlinux|module
                        Who loads it; default: what FILE is for. A program (user), which is judged most
                        strictly; the kernel its own (vmlinux), or a module's
-  --require-btf        A module without BTF, which kernels load without, is not accepted
+  --require-btf        Do not accept a module without BTF, though kernels load it
   --strict             Also fail for what a kernel loads although it is odd, or wrong and not noticed
 
 Before the link:

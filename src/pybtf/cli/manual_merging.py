@@ -79,7 +79,7 @@ How:
   -j, --jobs N         Number of workers; default: the CPUs this process may use
 
 Messages:
-  -q, --quiet          Print nothing but errors
+  -q, --quiet          Print errors only
   -v, --verbose        Print what was left out, and all warnings
   --timings            Say where the time went
   -h, --help           Print this text
