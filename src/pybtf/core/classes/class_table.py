@@ -70,6 +70,7 @@ def find(
     record: cython.pointer[cython.const[uint32_t]],
     n: uint32_t,
 ) -> uint32_t:
+    """The id of a record of `n` words with hash `h`, from `id` on in its bucket; 0: it is not there."""
     r: cython.pointer[cython.const[uint32_t]]
     while id:
         r = class_record(t, id)

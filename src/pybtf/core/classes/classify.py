@@ -67,6 +67,7 @@ def classifier_free(c: cython.pointer[Classifier]) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def fail(c: cython.pointer[Classifier], why: cython.int) -> uint32_t:
+    """Notes why the unit has failed; the first reason counts."""
     if not c.failed:
         c.failed = why
     return NO_CLASS
@@ -398,6 +399,7 @@ def guessed(
 def set_class(
     c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t, class_: uint32_t
 ) -> cython.void:
+    """A type has got its class, for which references to it stand, unless they stand for a key."""
     v.classes.p[id] = class_
     if c.stands.p[id] == UNKNOWN:
         c.stands.p[id] = class_

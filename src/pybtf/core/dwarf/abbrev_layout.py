@@ -39,6 +39,7 @@ VARYING = cython.declare(uint32_t, 0xFFFF)  # more than LARGEST
 @cython.nogil
 @cython.exceptval(check=False)
 def layout_kind(tag: uint16_t, children: cython.bint) -> uint8_t:
+    """What a DIE with this tag is read as; LAYOUT_NONE: attribute by attribute."""
     if is_structure(tag):
         return LAYOUT_STRUCT
     if tag == DW_TAG_subroutine_type:
@@ -112,6 +113,7 @@ def flag_of(kind: uint8_t, slot: uint32_t) -> uint8_t:
 @cython.inline
 @cython.exceptval(check=False)
 def has_origin(kind: uint8_t) -> cython.bint:
+    """Whether a DW_AT_abstract_origin may stand in place of the type."""
     return kind == LAYOUT_PARAMETER or kind == LAYOUT_BLOCK
 
 
@@ -233,6 +235,7 @@ def set_type(s: cython.pointer[DieLayout], at: uint32_t) -> cython.void:
 @cython.inline
 @cython.exceptval(check=False)
 def set_sibling(s: cython.pointer[DieLayout], at: uint32_t) -> cython.void:
+    """There is a DW_AT_sibling."""
     s.with_sibling = True
     s.sibling_at = cython.cast(uint8_t, at)
 

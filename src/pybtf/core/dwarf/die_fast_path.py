@@ -172,6 +172,7 @@ def put_parameter(
 @cython.inline
 @cython.exceptval(check=False)
 def put_dimension(w: cython.pointer[Walker], f: cython.pointer[Frame], number: uint64_t) -> cython.bint:
+    """`number`: of elements; of more dimensions than an array may have, the slow path takes care."""
     if w.n_dims - f.mark >= MAX_DIMS or not grow(w.dims, w.cap_dims, w.n_dims + 1):
         return False
     w.dims[w.n_dims] = number
@@ -384,6 +385,8 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
     word: uint32_t
     to: uint32_t
     ref: uint32_t
+    sibling: uint32_t
+    size_of_die: uint32_t
     value: uint64_t
     bits: uint8_t
     depth: uint64_t
@@ -456,8 +459,8 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
                 break
             at = p + s.size
             continue
-        to = word_at(p + s.sibling_at, swap)
-        if s.with_sibling and to >= size:
+        sibling = word_at(p + s.sibling_at, swap)
+        if s.with_sibling and sibling >= size:
             break
         if s.kind == LAYOUT_PASSED:
             if f.mode != IN_FUNCTION and f.mode != IN_BLOCK:
@@ -467,9 +470,9 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
                 break
             if decls[code - 1].children:
                 if s.with_sibling:
-                    if w.r.c.base + unit + to < p:
+                    if w.r.c.base + unit + sibling < p:
                         break
-                    p = w.r.c.base + unit + to
+                    p = w.r.c.base + unit + sibling
                 else:
                     depth = 1
                     p = pass_tree(w.r.table, p, w.r.c.end, cython.address(depth))
@@ -477,10 +480,10 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
                         break
             at = p
             continue
-        to = s.size
+        size_of_die = s.size
         if s.extra:
-            to = size_with_extra(s, p, cython.address(found))
-            if to == 0:
+            size_of_die = size_with_extra(s, p, cython.address(found))
+            if size_of_die == 0:
                 break
             if s.extra != IS_ENCODING and s.extra != IS_SHORT:
                 value = found
@@ -489,6 +492,6 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
         if s.extra == IS_ENCODING:
             set_encoding(w, cython.address(decls[code - 1]), p[s.extra_at])
         f = cython.address(w.frames[w.n_frames - 1])
-        at = p + to
+        at = p + size_of_die
     w.r.c.pos = at
     return 0

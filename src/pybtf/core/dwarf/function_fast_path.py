@@ -50,6 +50,7 @@ def put_parameter(
     ref: uint32_t,
     value: uint64_t,
 ) -> cython.bint:
+    """A parameter of a function, and where it is passed. False: not here, or no memory."""
     p: cython.pointer[Param]
     if w.want_parameter_names or not grow(w.params, w.cap_params, w.n_params + 1):
         return False
@@ -86,6 +87,7 @@ def put_variable(
     name: uint32_t,
     ref: uint32_t,
 ) -> cython.bint:
+    """A variable without a location, in or outside of a function. False: no memory."""
     u: cython.pointer[Unit] = cython.address(w.u)
     v: cython.pointer[Variable]
     if not grow(u.variables, u.cap_variables, u.n_variables + 1):

@@ -40,6 +40,7 @@ def pass_values(
     p: cython.pointer[cython.const[uint8_t]],
     end: cython.pointer[cython.const[uint8_t]],
 ) -> cython.pointer[cython.const[uint8_t]]:
+    """See `passing.pxd`."""
     if end - p < q.first:
         return cython.NULL
     p += q.first
@@ -66,6 +67,7 @@ def pass_tree(
     end: cython.pointer[cython.const[uint8_t]],
     depth: cython.pointer[uint64_t],
 ) -> cython.pointer[cython.const[uint8_t]]:
+    """See `passing.pxd`."""
     left: uint64_t = depth[0]
     decl: cython.pointer[cython.const[AbbrevDecl]]
     next_: cython.pointer[cython.const[uint8_t]]

@@ -101,6 +101,7 @@ def dispatch(w: cython.pointer[Walker], top_level: cython.bint) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def unsupported(w: cython.pointer[Walker]) -> cython.int:
+    """A tag that nobody knows here: it is counted, for the report, and passed over."""
     w.skipped_tags += 1
     return SKIP
 
@@ -110,6 +111,7 @@ def unsupported(w: cython.pointer[Walker]) -> cython.int:
 @cython.inline
 @cython.exceptval(check=False)
 def is_template(tag: uint16_t) -> cython.bint:
+    """A parameter of a C++ template, which BTF does not have."""
     return (
         tag == DW_TAG_template_type_param
         or tag == DW_TAG_template_value_param
@@ -121,6 +123,7 @@ def is_template(tag: uint16_t) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def in_struct(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
+    """A child of a struct, class or union."""
     tag: uint16_t = w.d.tag
     if tag == DW_TAG_member or tag == DW_TAG_inheritance:
         return add_member(w, f)

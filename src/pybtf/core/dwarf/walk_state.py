@@ -153,6 +153,7 @@ def walker_reset(w: cython.pointer[Walker]) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def no_memory(w: cython.pointer[Walker]) -> cython.int:
+    """Leaves the fault in the walker. Always nonzero."""
     fault_set(cython.address(w.fault), FAULT_MEMORY, IN_INFO, w.d.offset, w.d.offset, 0)
     return -1
 
@@ -308,6 +309,7 @@ def has_name(w: cython.pointer[Walker], name: cython.p_const_char, length: cytho
 @cython.nogil
 @cython.exceptval(check=False)
 def add_type(w: cython.pointer[Walker], t: cython.pointer[Type]) -> cython.int:
+    """Puts a copy of `t` at the end of the unit's table of types. Nonzero: no memory."""
     u: cython.pointer[Unit] = cython.address(w.u)
     if not grow(u.types, u.cap_types, u.n_types + 1):
         return no_memory(w)

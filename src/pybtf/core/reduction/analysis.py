@@ -58,6 +58,7 @@ def spend(a: cython.pointer[Analysis], steps: uint64_t) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def visit(a: cython.pointer[Analysis], c: uint32_t) -> cython.int:
+    """Puts class `c` into `todo`, unless it is void or this search (`stamp`) has met it. Negative: no memory."""
     if c == 0 or a.visited[c] == a.stamp:
         return 0
     a.visited[c] = a.stamp
@@ -91,6 +92,7 @@ def push_targets(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uin
 @cython.nogil
 @cython.exceptval(check=False)
 def doubt(a: cython.pointer[Analysis], c: uint32_t, mark: uint16_t) -> cython.void:
+    """Marks class `c`. A mark that is new is a seed: something for `spread` to start from."""
     if c and mark & ~a.marks[c]:
         a.marks[c] |= mark
         a.seeds += 1

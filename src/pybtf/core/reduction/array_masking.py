@@ -25,6 +25,7 @@ from cython.cimports.pybtf.core.support.memory import U32s, u32s_push
 @cython.nogil
 @cython.exceptval(check=False)
 def compare_shapes(x: cython.p_const_void, y: cython.p_const_void) -> cython.int:
+    """The order of `qsort`: by shape, then by `blind`, then by class."""
     p: cython.pointer[Shape] = cython.cast(cython.pointer[Shape], x)
     q: cython.pointer[Shape] = cython.cast(cython.pointer[Shape], y)
     if p.shape != q.shape:

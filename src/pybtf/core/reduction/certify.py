@@ -86,6 +86,7 @@ def list_conflicts(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> c
 @cython.nogil
 @cython.exceptval(check=False)
 def keep_everything(e: cython.pointer[Encoder]) -> cython.int:
+    """Has all units with types decoded again, and kept whole: nothing is dropped. Nonzero: no memory."""
     u: uint32_t
     e.redo.n = e.resolved.n = 0
     for u in range(e.n_streams):
@@ -100,7 +101,7 @@ def keep_everything(e: cython.pointer[Encoder]) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def analyse(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """Nonzero: no memory."""
+    """The steps of the essay above, in order. If it takes too long (`tired`), all is kept. Nonzero: no memory."""
     masked: cython.int
     if e.cycles:
         return keep_everything(e)

@@ -77,6 +77,7 @@ def is_full(r: cython.pointer[cython.const[uint32_t]]) -> cython.bint:
 @cython.inline
 @cython.exceptval(check=False)
 def note_arrays(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t, to: uint32_t) -> cython.void:
+    """Class `c` refers to `to`. If that is an array, or leads to one before a name, `c` does."""
     if to and (a.marks[to] & ARRAYS or record_kind(class_record(e.classes, to)) == KIND_ARRAY):
         a.marks[c] |= ARRAYS
 
@@ -144,6 +145,7 @@ def measure(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.v
 @cython.nogil
 @cython.exceptval(check=False)
 def doubt_members(a: cython.pointer[Analysis], key: uint32_t) -> cython.void:
+    """Marks all classes that a key may stand for as wild."""
     c: uint32_t = a.first_member[key]
     while c:
         doubt(a, c, WILD)

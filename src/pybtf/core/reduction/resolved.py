@@ -136,7 +136,7 @@ def list_names(a: cython.pointer[Analysis], q: cython.pointer[Questions]) -> cyt
 @cython.nogil
 @cython.exceptval(check=False)
 def visit_references(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> cython.int:
-    """Nonzero: no memory."""
+    """As `visit`, of all that class `c` refers to. Nonzero: no memory."""
     k: uint32_t
     f: Refs
     refs_of(class_record(e.classes, c), cython.address(f))
@@ -266,7 +266,7 @@ def settle(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: cython.po
 def answer(
     e: cython.pointer[Encoder], a: cython.pointer[Analysis], q: cython.pointer[Questions]
 ) -> cython.int:
-    """Nonzero: no memory."""
+    """Finds by which unit each name that is asked for may be, and surely is, resolved. Nonzero: no memory."""
     i: cython.size_t
     c: uint32_t
     u: uint32_t

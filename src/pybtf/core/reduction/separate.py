@@ -38,6 +38,7 @@ from cython.cimports.pybtf.core.support.memory import grow, u32s_push
 @cython.inline
 @cython.exceptval(check=False)
 def is_slot(e: cython.pointer[Encoder], a: cython.pointer[Analysis], to: uint32_t) -> cython.bint:
+    """Whether `to`, which a class mentions directly, is one of its slots (see above)."""
     r: cython.pointer[cython.const[uint32_t]] = class_record(e.classes, to)
     if is_key(r):
         return (a.marks[to] & CONFLICT) != 0
@@ -334,6 +335,7 @@ def told_apart(a: cython.pointer[Analysis], c: uint32_t, usual: uint64_t, separa
 @cython.nogil
 @cython.exceptval(check=False)
 def is_separate(a: cython.pointer[Analysis], c: uint32_t) -> cython.bint:
+    """Whether the usual and the odd types of class `c` are told apart, by what is known of its slots."""
     m: cython.pointer[Mask]
     i: uint32_t = a.masks_at[c]
     slots: uint64_t = separate_slots(a, c)
@@ -374,6 +376,7 @@ def separate(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.
 @cython.nogil
 @cython.exceptval(check=False)
 def note_events(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
+    """For each key, the unit of its event, and of its first contact; NO_UNIT: there is none."""
     c: uint32_t
     i: uint32_t
     k: uint32_t

@@ -206,6 +206,7 @@ def note_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: u
 @cython.inline
 @cython.exceptval(check=False)
 def is_undecided(a: cython.pointer[Analysis], to: uint32_t) -> cython.bint:
+    """Whether a reference to `to` leads, in the unit at hand, to an undecided type."""
     return to != 0 and (a.tint[meant(a, to)] & UNDECIDED) != 0
 
 

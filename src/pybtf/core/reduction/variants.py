@@ -146,6 +146,7 @@ def list_users(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint3
 @cython.nogil
 @cython.exceptval(check=False)
 def leave(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
+    """Takes the tint of the types of unit `u` away again, before that of another unit is given."""
     t: cython.pointer[Stream] = cython.address(e.streams[u])
     i: uint32_t
     c: uint32_t
@@ -263,7 +264,7 @@ def choose_clear(
 @cython.nogil
 @cython.exceptval(check=False)
 def choose_usual(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """Nonzero: no memory."""
+    """Decides which definition of each name is the usual one. Nonzero: no memory."""
     k: uint32_t
     failed: cython.int
     sites: U64s
@@ -287,7 +288,7 @@ def choose_usual(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyt
 @cython.nogil
 @cython.exceptval(check=False)
 def find_odd_in(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
-    """Nonzero: no memory."""
+    """Marks the types of unit `u` that are odd; if one is wild, all of the unit is kept. Nonzero: no memory."""
     t: cython.pointer[Stream] = cython.address(e.streams[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     i: uint32_t
