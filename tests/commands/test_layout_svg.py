@@ -197,6 +197,24 @@ def test_the_members_of_a_union_are_made_once() -> None:
     assert (shower.made, picture.count(b"<title>union u | v: ")) == (2, 100)
 
 
+def test_the_members_of_a_struct_are_made_once() -> None:
+    """Of one that is the member of many, or at many places: they were made for each of 2^10 here."""
+    view = View(built(*doubling(10)), "x")
+    shower = Counting(view)
+    picture = layout_svg(view, cast("Shower", shower), [12], True)
+    assert (shower.made, picture.count(b"<title>int ")) == (11, 1024)
+
+
+def test_names_of_what_is_deep_inside() -> None:
+    """Each in front of those inside, up to the length that is drawn; what has no name adds nothing."""
+    types = [Int("int", 4, 32), Struct("", 4, (Member("x", 1, 0),)), Struct("t", 4, (Member("", 2, 0),))]
+    types += [Struct("u", 4, (Member("b" * 150, 3, 0),)), Struct("s", 4, (Member("a" * 150, 4, 0),))]
+    view = View(built(*types), "x")
+    for id, name in ((4, "b" * 150 + ".x"), (5, "a" * 150 + "." + "b" * 48 + "…")):
+        parts = layout._Maker(view, Shower(view), True)._parts(id, 0, 0, "")  # type: ignore[attr-defined]
+        assert [part.name for part in parts] == [name]
+
+
 def test_the_command(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     path = FOLDER / "order.btf"
     assert main(["show", "--svg", str(tmp_path / "x.svg"), "a1", "a2", str(path)]) == 0

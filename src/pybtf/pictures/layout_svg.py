@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ..core.btf.type_view import View
     from ..core.show.show_types import Shower
 
+    Member = tuple[bytes, int, int, int, int, int, int, int]
+
 CELL, ROW, LEFT, TOP, BREAK = 16, 30, 64, 52, 16
 """Pixels: the width of a byte, the height of a line and the space in front of it, above it, and of lines left out."""
 LEAST_WIDTH = 880
@@ -29,7 +31,7 @@ SHOWN = 3
 MAX_DEPTH = 32
 MAX_PARTS = 20_000
 """Of one block; what comes behind them is not drawn."""
-MAX_ALL_PARTS = 10 * MAX_PARTS
+MAX_ALL_PARTS = 5 * MAX_PARTS
 """Of a picture, in addition to all members that the file has room for: structs may be members of many others."""
 LONG = 128
 """Characters of a text that count as one more part."""
@@ -82,9 +84,9 @@ def layout_svg(view: View, shower: Shower, ids: list[int], expand: bool, line_si
     drawn: list[str] = []
     y = 0
     maker = _Maker(view, shower, expand)
-    for id in ids:
-        for title, parts, size in maker.blocks(id):
-            y = _draw(drawn, y, title, parts, size, line_size)
+    blocks = [block for id in ids for block in maker.blocks(id)]  # if there are too many, none is drawn
+    for title, parts, size in blocks:
+        y = _draw(drawn, y, title, parts, size, line_size)
     width = max(LEFT + line_size * CELL + 20, LEAST_WIDTH)
     drawn.append("".join(_legend(y)))
     text = f"""<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y + 40}" viewBox="0 0 {width} {y + 40}">
@@ -104,6 +106,7 @@ class _Maker:
         self._view, self._shower, self._expand = view, shower, expand
         self._most = self._left = MAX_ALL_PARTS + len(view.data) // 12
         self._is_cut = False
+        self._members: dict[int, list[Member]] = {}
         self._nameless: dict[int, bool] = {}
         self._types: dict[int, str] = {}
         self._unions: dict[int, str] = {}
@@ -115,10 +118,10 @@ class _Maker:
         name = _text(self._view.name_of(id)) or "(no name)"
         if self._view.kind(id) == STRUCT:
             holes = f", holes: {_bytes(sums['hole_bytes'])}" if sums["holes"] else ""
-            yield self._block(f"struct {name}: {_bytes(size)}{holes}", self._parts(id, 0, 0), size)
+            yield self._block(f"struct {name}: {_bytes(size)}{holes}", self._parts(id, 0, 0, ""), size)
             return
         for member in self._shower.members(id):
-            parts = self._part(member, 0, 0)
+            parts = self._part(member, 0, 0, "")
             text = f"union {name}, {_text(member[0]) or 'a member without a name'}: {member[5]:,} of {_bytes(size)}"
             yield self._block(text, parts, member[5])
 
@@ -137,17 +140,18 @@ class _Maker:
             found = "more members than one picture is made of"
             raise InputError(self._view.name, found, f"at most {self._most:,}", hint)
 
-    def _parts(self, id: int, base: int, depth: int) -> list[Part]:
+    def _parts(self, id: int, base: int, depth: int, within: str) -> list[Part]:
+        """The parts of a struct. `within`: the name of the member that it is, which is put in front of theirs."""
         found: list[Part] = []
-        members = self._shower.members(id)
+        members = self._members_of(id)
         for at, member in enumerate(members, 1):
-            found += self._part(member, base, depth)
+            found += self._part(member, base, depth, within)
             if len(found) > MAX_PARTS and at < len(members):
                 self._is_cut = True
                 break
         return found
 
-    def _part(self, member: tuple[bytes, int, int, int, int, int, int, int], base: int, depth: int) -> list[Part]:
+    def _part(self, member: Member, base: int, depth: int, within: str) -> list[Part]:
         """What one member is drawn as. `base`: the byte at which the struct begins that it is in."""
         raw, type, offset, bit, bits, size, *_ = member
         start = 8 * (base + offset) + bit
@@ -155,9 +159,7 @@ class _Maker:
         kind = self._view.kind(of) if of else 0
         name = shortened(_text(raw))
         if kind == STRUCT and not bits and depth < MAX_DEPTH and (self._expand or (of == type and self._no_name(of))):
-            inner = self._parts(of, base + offset, depth + 1)
-            for part in inner:
-                part.name = shortened(f"{name}.{part.name}") if name and part.name else part.name or name
+            inner = self._parts(of, base + offset, depth + 1, _joined(within, name))
             if inner:
                 return inner
         if kind == UNION and not name:
@@ -167,9 +169,15 @@ class _Maker:
         place = f"{start // 8}:{start % 8}, {_bits(bits)}" if bits else f"{start // 8:,}, {_bytes(size)}"
         about = f"{what}: {place}"
         self._count(about)
-        return [Part(start, end, name, about, "bits" if bits else KINDS.get(kind, "number"))]
+        return [Part(start, end, _joined(within, name), about, "bits" if bits else KINDS.get(kind, "number"))]
 
     # A type may be that of many members, and have as many itself, or a long name: each is looked at once.
+
+    def _members_of(self, id: int) -> list[Member]:
+        """As many as can be drawn, and one more."""
+        if id not in self._members:
+            self._members[id] = self._shower.members(id)[: MAX_PARTS + 2]
+        return self._members[id]
 
     def _no_name(self, id: int) -> bool:
         if id not in self._nameless:
@@ -184,8 +192,12 @@ class _Maker:
     def _names_in(self, id: int) -> str:
         """The first names of a union, which has none itself."""
         if id not in self._unions:
-            self._unions[id] = " | ".join(_text(each[0]) or "…" for each in self._shower.members(id)[:8])
+            self._unions[id] = " | ".join(_text(each[0]) or "…" for each in self._members_of(id)[:8])
         return self._unions[id]
+
+
+def _joined(within: str, name: str) -> str:
+    return shortened(f"{within}.{name}") if within and name else within or name
 
 
 def _with_holes(parts: list[Part], size: int) -> list[Part]:

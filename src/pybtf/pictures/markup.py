@@ -12,5 +12,7 @@ def shortened(text: str) -> str:
 
 def escaped(text: str) -> str:
     """For XML, which knows no control characters at all."""
-    plain = "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text)
+    plain = text
+    if not text.isprintable():
+        plain = "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text)
     return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
