@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pybtf.elf.compressed import FREE_DIES, FREE_SIZE, MAX_RATIO
+from pybtf.elf.compressed import FREE_SIZE, MAX_RATIO, most_dies
 from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError
 from tests.builders.elfwriter import Section, bare
@@ -148,7 +148,7 @@ def test_the_most_that_may_be_unpacked(over: int) -> None:
 @pytest.mark.parametrize("names", [(".debug_info", ".debug_types"), (".zdebug_types", ".debug_info.dwo")])
 def test_of_dies_less_may_be_unpacked(names: tuple[str, str]) -> None:
     """They cost the most afterwards. Other sections of the same size are not refused."""
-    size = 3 << 20
+    size = 900_000
     stream = zlib.compress(bytes(size))
     sections = [
         Section(name, b"ZLIB" + struct.pack(">Q", size) + stream)
@@ -157,10 +157,10 @@ def test_of_dies_less_may_be_unpacked(names: tuple[str, str]) -> None:
         for name in (*names, ".debug_line")
     ]
     image = ElfImage("t.o", bare(sections))
-    assert FREE_DIES < 2 * size < FREE_DIES + MAX_RATIO * image.size + size
+    assert most_dies(0) < 2 * size < most_dies(image.size) + size
     first, second, other = image.sections[1:4]
     assert len(image.data(first)) == size
-    limit = FREE_DIES + MAX_RATIO * image.size
+    limit = most_dies(image.size)
     message = f"behind {size} bytes of other sections of DIEs; expected at most {limit} bytes of DIEs in all"
     with pytest.raises(InputError, match=f"declares {size} bytes after decompression of {len(stream)}, {message}"):
         image.data(second)
@@ -173,7 +173,7 @@ def test_the_most_dies_that_may_be_unpacked(over: int) -> None:
         content = gabi(1, size, zlib.compress(bytes(size)).ljust(20_000, b"x"))
         return ElfImage("t.o", bare([Section(".debug_info", content, flags=0x800)]))
 
-    size = FREE_DIES + MAX_RATIO * built(1).size + over
+    size = most_dies(built(1).size) + over
     image = built(size)
     if over:
         with pytest.raises(InputError, match=f"declares {size} bytes.*at most {size - 1} bytes of DIEs in all"):

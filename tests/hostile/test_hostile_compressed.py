@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import struct
 import zlib
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from pybtf.errors import InputError
 from tests.builders.dwarfwriter import dwarf
 from tests.builders.elfwriter import SHF_COMPRESSED, SHF_GROUP, Section
 from tests.builders.kernelish import FLAVOURS, kernel, standard, unit
+from tests.builders.rawdwarf import RawDwarf
 from tests.elf.test_elf_compressed import gabi, zstd_frame
 from tests.hostile.test_hostile import MEGABYTES, SECONDS, encode
 
@@ -115,6 +117,31 @@ def test_sections_that_unpack_to_much(name: str, tmp_path: Path) -> None:
     assert run.seconds < SECONDS, run
     # The budget, and what is made of it.
     assert run.megabytes - encode(empty).megabytes < MEGABYTES // 2, run
+
+
+def test_a_module_of_small_dies(tmp_path: Path) -> None:
+    """Each of 30 million DIEs is one byte: of a file of 5 kB was made 3 GB."""
+    path = tmp_path / "module.ko.xz"
+    w = RawDwarf()
+    w.begin()
+    at = w.die(0x0F)
+    code = w.info[at : at + 1]
+
+    def module(count: int) -> bytes:
+        info = bytes(w.info) + code * count + b"\0"
+        info = struct.pack("<I", len(info) - 4) + info[4:]
+        debug = [Section(".debug_abbrev", bytes(w.abbrev) + b"\0"), Section(".debug_info", info)]
+        return lzma.compress(kernel(debug={each.name: each for each in debug}).data, preset=0)
+
+    path.write_bytes(module(30 * MIB))
+    run = encode(path)
+    assert "bytes of DIEs after decompression of" in run.answer, run
+    assert "; expected at most " in run.answer
+    assert run.megabytes < MEGABYTES
+    path.write_bytes(module(MIB))
+    run = encode(path)
+    assert run.answer.endswith(" bytes"), run
+    assert run.megabytes < MEGABYTES
 
 
 def test_empty_frames(tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ output: a stream that yields one byte more, or one less, is damaged. And it is i
 can honestly unpack to many GiB of zeros, and sections can overlap, so that the same KiB do it again: all that is
 unpacked for one image comes out of one budget, of `MAX_RATIO` times the size of the file and `FREE_SIZE`; all the
 `.dwo` files of a program have one `FREE_SIZE`. Debug sections reach 3 to 10 with zlib and 20 with zstd at its best, and
-a file has other contents as well; zlib ends at 1030, zstd nowhere. Sections of DIEs come out of a second budget, in
-which only `FREE_DIES` are free, too: of each of their bytes the encoder may make a hundred. The output goes to an
-anonymous map, whose pages exist only once written, so that the peak is the size of the data and no second copy is made.
+a file has other contents as well; zlib ends at 1030, zstd nowhere. Sections of DIEs come out of a second budget, of
+`DIES_RATIO` times the size of the file and `FREE_DIES`, too, also those of a file that is compressed as a whole: of
+each of their bytes the encoder may make a hundred. The output goes to an anonymous map, whose pages exist only once
+written, so that the peak is the size of the data and no second copy is made.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     from typing import Final
 
 FREE_SIZE: Final = 32 << 20
-FREE_DIES: Final = 4 << 20
+FREE_DIES: Final = 1 << 20
 MAX_RATIO: Final = 64
+DIES_RATIO: Final = 32
 MAX_SIZE: Final = (1 << 32) - 1  # offsets in debug sections are 32 bits wide in the decoder
 
 _CHUNK: Final = 1 << 18
@@ -40,7 +42,7 @@ class Budget:
     def __init__(self, stored: int) -> None:
         self.stored = stored
         self.limit = self.left = FREE_SIZE + MAX_RATIO * stored
-        self.dies = FREE_DIES + MAX_RATIO * stored
+        self.dies = most_dies(stored)
 
     def take(self, size: int, packed: int, place: Place) -> None:
         """Raise `InputError` if the `size` bytes that `packed` bytes are to become are too many."""
@@ -48,9 +50,9 @@ class Budget:
             before = self.limit - self.left
             behind = f", behind {before} bytes of other sections" if before else ""
             raise _too_many(place, size, packed, behind, f"at most {min(self.limit, MAX_SIZE)} bytes in all")
-        if _has_dies(place.section or ""):
+        if has_dies(place.section or ""):
             if size > self.dies:
-                limit = FREE_DIES + MAX_RATIO * self.stored
+                limit = most_dies(self.stored)
                 before = limit - self.dies
                 behind = f", behind {before} bytes of other sections of DIEs" if before else ""
                 raise _too_many(place, size, packed, behind, f"at most {limit} bytes of DIEs in all")
@@ -62,7 +64,13 @@ class Budget:
         return max(0, self.limit - self.left - MAX_RATIO * self.stored)
 
 
-def _has_dies(name: str) -> bool:
+def most_dies(stored: int) -> int:
+    """Bytes of DIEs that may be unpacked for a file of `stored` bytes."""
+    return FREE_DIES + DIES_RATIO * stored
+
+
+def has_dies(name: str) -> bool:
+    """Whether a section of this name is one of DIEs."""
     return name.replace(".zdebug_", ".debug_", 1).removesuffix(".dwo") in (".debug_info", ".debug_types")
 
 

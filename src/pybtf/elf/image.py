@@ -242,11 +242,19 @@ class ElfImage:
 
             if self._budget is None:
                 self._budget = compressed.Budget(self.size if self._stored is None else self._stored)
-                self._budget.left -= 0 if self._stored is None else self.size
+                if self._stored is not None:
+                    self._budget.left -= self.size
+                    self._budget.dies -= self.plain_dies()
             raw, place = self.raw(section), self.place(section)
             found = compressed.decompress(raw, place, self._budget, self._layout(section))
             self._cache[section.index] = found
         return found
+
+    def plain_dies(self) -> int:
+        """Bytes of DIEs in sections that are not compressed themselves."""
+        from pybtf.elf.compressed import has_dies
+
+        return sum(section.size for section in self.sections if section.plain and has_dies(section.name))
 
     def free_taken(self) -> int:
         """How many bytes were unpacked beyond what the size of the file allows (`FREE_SIZE` in compressed.py)."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import stat
 
-from pybtf.elf.compressed import FREE_SIZE, MAX_RATIO, MAX_SIZE
+from pybtf.elf.compressed import FREE_SIZE, MAX_RATIO, MAX_SIZE, most_dies
 from pybtf.elf.image import ElfImage, Source
 from pybtf.errors import InputError, Place
 
@@ -73,7 +73,11 @@ def open_module(path: str) -> ElfImage:
     change = source.change()
     if change is not None:
         raise change
-    return ElfImage(path, _unpacked(packed, kind, Place(path)), source.status, len(packed))
+    image = ElfImage(path, _unpacked(packed, kind, Place(path)), source.status, len(packed))
+    dies, most = image.plain_dies(), most_dies(len(packed))
+    if dies > most:
+        raise _too_many(path, f"{dies} bytes of DIEs", len(packed), f"at most {most} bytes of DIEs", kind)
+    return image
 
 
 def unpack(packed: bytes, name: str) -> bytearray | None:
@@ -88,16 +92,16 @@ def _unpacked(packed: bytes, kind: str, place: Place) -> bytearray:
     try:
         for piece in _READERS[kind](packed, place):
             if len(out) + len(piece) > limit:
-                raise InputError(
-                    place,
-                    f"more than {limit} bytes after decompression of {len(packed)}",
-                    f"at most {limit} bytes",
-                    f"If the file can be trusted, decompress it with {kind} first.",
-                )
+                raise _too_many(place, f"more than {limit} bytes", len(packed), f"at most {limit} bytes", kind)
             out += piece
     except _Damaged as error:
         raise InputError(place, f"damaged {kind} data: {error}", "one complete compressed file") from None
     return out
+
+
+def _too_many(place: Place | str, found: str, packed: int, expected: str, kind: str) -> InputError:
+    hint = f"If the file can be trusted, decompress it with {kind} first."
+    return InputError(place, f"{found} after decompression of {packed}", expected, hint)
 
 
 def _from_xz(packed: bytes, place: Place) -> Iterator[bytes]:
