@@ -332,6 +332,29 @@ def test_parts_do_not_overlap(tmp_path: Path) -> None:
         pybtf.encode(program)
 
 
+@pytest.mark.parametrize(
+    ("column", "shift", "message"),
+    [
+        (".debug_str_offsets.dwo", 0, r"a part of units with different parts of \.debug_abbrev\.dwo"),
+        (".debug_str_offsets.dwo", 4, "parts that overlap"),
+        (".debug_abbrev.dwo", 1, "parts that overlap"),
+    ],
+)
+def test_parts_of_other_units(column: str, shift: int, message: str, tmp_path: Path) -> None:
+    """Names were those of another unit, and nothing was said."""
+    build = HOME / "gcc-5"
+    program = Path(shutil.copy(build / "program.elf", tmp_path / "program.elf"))
+    files = sorted(build.glob("*.dwo"))
+    damaged = bytearray(package(files, identities(files)))
+    at = damaged.index(struct.pack("<HHIII", 5, 0, 4, 3, 8)) + 16 + 12 * 8 + 16 + 4 * list(COLUMNS).index(column)
+    for row in (at, at + 16 * 3):  # offsets, then sizes
+        (value,) = struct.unpack_from("<I", damaged, row)
+        struct.pack_into("<I", damaged, row + 16, value + (shift if row == at else 0))
+    (tmp_path / "program.elf.dwp").write_bytes(damaged)
+    with pytest.raises(InputError, match=rf"\.dwp: {column}\S*: {message}"):
+        pybtf.encode(program)
+
+
 @pytest.mark.parametrize("name", [b"\xb0\x42", b"\xb0\xc2\x00"])
 def test_a_unit_that_names_another_file_is_never_taken_for_all_there_is(name: bytes, tmp_path: Path) -> None:
     """DW_AT_GNU_dwo_name, and the same with a byte that says nothing, as which nobody looks for it."""

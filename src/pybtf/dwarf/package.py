@@ -10,12 +10,13 @@ from __future__ import annotations
 from struct import unpack_from
 
 from pybtf.elf.image import ElfImage, Section
-from pybtf.errors import InputError
+from pybtf.errors import InputError, Place
 from pybtf.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Final
 
 _COLUMNS: Final = {
@@ -23,6 +24,11 @@ _COLUMNS: Final = {
     5: {1: "info", 3: "abbrev", 5: "loclists", 6: "str_offsets", 8: "rnglists"},
 }
 _MOST_COLUMNS: Final = 32
+_AGAIN: Final = "Make the package again: the index that it has would give units the data of others."
+
+
+_SHARED: Final = ("abbrev", "loc", "loclists", "rnglists", "str_offsets")
+"""Of each `.dwo` there is one part, which all its units have."""
 
 
 @record(frozen=True)
@@ -74,6 +80,35 @@ def read_index(image: ElfImage, title: str) -> dict[int, Parts]:
         places = {name: (start, size) for name, start, size in zip(names, offsets, sizes, strict=True) if name}
         found.setdefault(signature, Parts(places))
     return found
+
+
+def check_parts(image: ElfImage, rows: Iterable[Parts]) -> None:
+    """Raise `InputError` if these rows, those of both tables, cannot be of units as they were put together: if parts
+    overlap that are not the same, or units of different `.dwo` files have the same names.
+
+    All units of a `.dwo` have the same part of each section, of no other unit. So those that share `.debug_str_offsets`
+    share `.debug_abbrev` as well.
+    """
+    known: dict[str, set[tuple[int, int]]] = {name: set() for name in _SHARED}
+    abbreviations: dict[tuple[int, int], tuple[int, int] | None] = {}
+    for parts in rows:
+        for name, seen in known.items():
+            place = parts.of(name)
+            if place is not None and place[1]:
+                seen.add(place)
+        strings, abbrev = parts.of("str_offsets"), parts.of("abbrev")
+        if strings is not None and strings[1] and abbreviations.setdefault(strings, abbrev) != abbrev:
+            raise InputError(
+                Place(image.path, ".debug_str_offsets.dwo", strings[0]), "a part of units with different parts of"
+                " .debug_abbrev.dwo", "a part for the units of each .dwo", _AGAIN,
+            )  # fmt: skip
+    for name, seen in known.items():
+        end = 0
+        for start, size in sorted(seen):
+            if start < end:
+                where = Place(image.path, f".debug_{name}.dwo", start)
+                raise InputError(where, "parts that overlap", "a part for the units of each .dwo", _AGAIN)
+            end = start + size
 
 
 def _damaged(image: ElfImage, section: Section, found: str) -> InputError:

@@ -20,7 +20,7 @@ import os
 from array import array
 from itertools import islice
 
-from pybtf.dwarf.package import Parts, read_index
+from pybtf.dwarf.package import Parts, check_parts, read_index
 from pybtf.dwarf.roots import (
     ADDR_BASE,
     COMP_DIR,
@@ -149,11 +149,13 @@ class _File:
 
     def _read_package(self, image: ElfImage) -> None:
         self._unread = {name: len(self.sections.get(name, b"")) for name in ("info", "types")}
-        for identity, parts in read_index(image, ".debug_cu_index").items():
+        units, types = read_index(image, ".debug_cu_index"), read_index(image, ".debug_tu_index")
+        check_parts(image, (*units.values(), *types.values()))
+        for identity, parts in units.items():
             head = self._head_of(image, parts, "info", identity)
             if head is not None:
                 self.units[identity] = head, parts
-        for identity, parts in read_index(image, ".debug_tu_index").items():
+        for identity, parts in types.items():
             name = "types" if parts.of("types") is not None else "info"
             head = self._head_of(image, parts, name, identity)
             if head is not None:
