@@ -211,7 +211,7 @@ def test_names_of_what_is_deep_inside() -> None:
     types += [Struct("u", 4, (Member("b" * 150, 3, 0),)), Struct("s", 4, (Member("a" * 150, 4, 0),))]
     view = View(built(*types), "x")
     for id, name in ((4, "b" * 150 + ".x"), (5, "a" * 150 + "." + "b" * 48 + "…")):
-        parts = layout._Maker(view, Shower(view), True)._parts(id, 0, 0, "")  # type: ignore[attr-defined]
+        parts = layout._Maker(view, Shower(view), True)._parts(id, 0, 0, "")
         assert [part.name for part in parts] == [name]
 
 
