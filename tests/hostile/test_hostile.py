@@ -474,14 +474,14 @@ def uncertain_types_in_a_row() -> bytes:
 
 @case("bytes")
 def structs_that_differ_in_elements_of_arrays() -> bytes:
-    """All pairs of 9,000 of them used to be compared, and for each all that they reach: first by the search for types
+    """All pairs of 8,000 of them used to be compared, and for each all that they reach: first by the search for types
     that are not certain, which gives up and keeps everything; then by the de-duplication, as in the reference, whose
     steps are bounded, but enough for these.
     """
     w = RawDwarf()
     w.begin()
     int_ = w.base_type()
-    for i in range(9000):
+    for i in range(8000):
         type_ = int_
         for digit in f"{i:014b}":
             type_ = w.die(POINTER if digit == "1" else CONST, (TYPE, REF4, type_))
@@ -492,6 +492,21 @@ def structs_that_differ_in_elements_of_arrays() -> bytes:
         w.die(STRUCT, (SIZE, DATA1, 8), children=True)
         w.die(MEMBER, (NAME, STRING, "p"), (TYPE, REF4, pointer), (PLACE, DATA1, 0))
         w.null()
+    w.end()
+    return w.kernel()
+
+
+@case("takes too long")
+def namesakes_that_refer_to_each_other_in_a_row() -> bytes:
+    """Each pair of them was compared to the end: the cube of their number, or 44 seconds."""
+    w = RawDwarf()
+    w.begin()
+    to = w.base_type()
+    for _ in range(25_000):
+        at = w.die(STRUCT, (NAME, STRING, "t"), (SIZE, DATA1, 8), children=True)
+        w.die(MEMBER, (NAME, STRING, "p"), (TYPE, REF4, to), (PLACE, DATA1, 0))
+        w.null()
+        to = w.die(POINTER, (TYPE, REF4, at))
     w.end()
     return w.kernel()
 

@@ -30,7 +30,7 @@ cdef struct Node:
 
 cdef enum:                      # steps of comparison allowed: far more than real lists take, little enough to end soon
     EFFORT_BASE = 134217728     # some seconds
-    EFFORT_PER_TYPE = 8192      # a kernel takes 14
+    EFFORT_PER_TYPE = 1024      # kernels take 30 at most
 
 cdef struct PendingPairs:       # the rest of the pairs of references of two records under comparison
     const uint32_t *px          # next reference of the candidate
