@@ -78,7 +78,7 @@ class Features:
         return cls(**dict.fromkeys(on, True))
 
     def names(self) -> list[str]:
-        """The names of the features that are on, in table order."""
+        """`on`, as a list."""
         return list(self.on)
 
     def for_kernel(self, version: str) -> Features:
@@ -98,7 +98,7 @@ class Features:
 
     @cached_property
     def on(self) -> tuple[str, ...]:
-        """The same, found out once."""
+        """The names of the features that are on, in table order; found out once."""
         return tuple([name for name in NAMES if getattr(self, name)])
 
     def __str__(self) -> str:

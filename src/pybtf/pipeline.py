@@ -97,6 +97,7 @@ def _open(path: str) -> ElfImage:
 
 
 def new_report(path: str, options: EncodeOptions, timings: Timings | None = None) -> Report:
+    """A report with what was asked for, to be filled. `timings`: default: new ones, of the process."""
     return Report(
         path,
         features=options.features.names(),

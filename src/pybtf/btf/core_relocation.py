@@ -266,7 +266,7 @@ class Relocator:
         return found, way
 
     def _follow(self, root: int, element: int, wanted: list[_Wanted]) -> Way | None:
-        """The same way in a candidate, None if it leads nowhere."""
+        """The way of `wanted` in a candidate, `root`; None if it leads nowhere there."""
         btf = self.target.btf
         steps: list[Step] = []
         way = _start(btf, root, element)

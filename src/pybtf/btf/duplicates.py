@@ -75,7 +75,7 @@ def first_difference(btf: BTF, a: int, b: int) -> str:
 
 
 def first_differences(btf: BTF, pairs: Iterable[tuple[int, int]]) -> Iterator[str]:
-    """The same for each of some pairs of types, of which there may be very many."""
+    """As `first_difference`, of each of some pairs of types, of which there may be very many."""
     left = MAX_ALL_LOOKED
     for a, b in pairs:
         difference, looked = _compared(btf, a, b, min(left, MAX_LOOKED))

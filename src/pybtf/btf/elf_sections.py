@@ -125,7 +125,7 @@ class ElfSections:
         return next(found, None)
 
     def hint(self, packed: bool = False) -> str:
-        """The same, or nothing without DWARF."""
+        """What to do about BTF that is missing; nothing without DWARF."""
         sections = (self.find(name) for name in (".debug_info", ".zdebug_info"))
         found = any(section is not None and section.type != SHT_NULL for section in sections)
         return dwarf_hint(self.file, self.find(MODULE) is not None, packed) if found else ""

@@ -43,7 +43,7 @@ def read_btf(path: str | bytes | os.PathLike[str], section: str = ".BTF") -> tup
 
 
 def read_base(path: str | bytes | os.PathLike[str]) -> tuple[bytes | WholeFile, Place]:
-    """The same of BTF that stays in memory, in pages that are soon there."""
+    """As `read_btf`, of BTF that stays in memory: in pages that are soon there."""
     return _read(path, ".BTF", large=True)
 
 

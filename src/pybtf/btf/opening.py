@@ -122,7 +122,7 @@ class Bases:
 
 
 def open_btf(path: str, base: str | None = None, encode: Encode | None = None) -> BTF:
-    """The same, for those who want the types as objects."""
+    """As the function `open_view`, for those who want the types as objects."""
     from .reader import BTF
 
     source, below = _sources(path, base, encode)
@@ -134,7 +134,10 @@ _NAME_THE_BASE = "Name the base with --base FILE; for a module, that is its kern
 
 
 def open_on(path: str, base: BTF | None, hint: str = _NAME_THE_BASE) -> BTF:
-    """The BTF in the file `path`: on `base` if it is split, by itself if it is not. `hint`: what to do without one."""
+    """The BTF in the file `path`: on `base` if it is split, by itself if it is not. `hint`: what to do without one.
+
+    Raises `InputError` if it is split and there is no base, or if it has one of its own, and as `BTF.from_bytes`.
+    """
     from .reader import BTF
 
     source = _read(path)

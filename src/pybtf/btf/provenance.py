@@ -90,7 +90,7 @@ class Provenance:
 
     @classmethod
     def from_bytes(cls, database: bytes, data: bytes | memoryview, name: str) -> Provenance:
-        """The same, of a database in memory."""
+        """From the bytes of a database. Raises as the constructor."""
         from sqlite3 import connect
 
         found = cls.__new__(cls)

@@ -78,7 +78,7 @@ class BtfBuilder:
         return self.raw_string(raw)
 
     def raw_string(self, raw: bytes) -> int:
-        """The same of a string without NUL, as it is stored."""
+        """As `string`, of the bytes of one, which have no NUL."""
         offset = self._offsets.get(raw)
         if offset is None:
             offset = self._offsets[raw] = self._first_string + len(self._strings)

@@ -106,7 +106,7 @@ def of_word(name: str) -> str:
 
 
 def of_words(words: list[str]) -> str:
-    """The same for the words of a command line of bpftool, of which the first is no command here."""
+    """As `of_word`, for the words of a command line of bpftool, of which the first is no command here."""
     if words[:3] == ["btf", "dump", "file"]:
         return of_dump(tuple(words[2:])) or of_word("btf dump")
     if words[0] == "btf" and " ".join(words[1:]).startswith(ASKING):
@@ -128,7 +128,7 @@ def of_file(name: str) -> str:
 
 
 def of_dump(files: tuple[str, ...]) -> str:
-    """The same for what follows `btf dump` in bpftool: `file FILE`, `root_id ID`, and perhaps `format FORMAT`."""
+    """As `of_word`, for what follows `btf dump` in bpftool: `file FILE`, `root_id ID`, and perhaps `format FORMAT`."""
     if len(files) < 2 or (files[0] != "file" and not set(files[1:]) & set(_DUMP_WORDS)):
         return ""
     rest = iter(files[1:] if files[0] == "file" else files)

@@ -29,7 +29,7 @@ def open_view(path: str, base: str | None = None) -> View:
 
 
 def open_btf(path: str, base: str | None = None) -> BTF:
-    """The same, for those who want the types as objects."""
+    """As `open_view`, for those who want the types as objects."""
     return opening.open_btf(path, base, encode)
 
 

@@ -82,7 +82,7 @@ def place(source: Source | None) -> str:
 
 
 def described(source: Source | None) -> str:
-    """The same, and how often it is defined."""
+    """As `place`, and how often it is defined."""
     if source is None or not source.text:
         return ""
     times = ""

@@ -53,6 +53,7 @@ def main_unit(w: cython.pointer[cython.const[Walker]], start: uint32_t) -> uint3
 @cython.nogil
 @cython.exceptval(check=False)
 def excluded(x: cython.pointer[cython.const[Context]], language: uint32_t) -> cython.bint:
+    """Whether units in this language are left out."""
     i: cython.int
     for i in range(x.n_languages):
         if x.languages[i] == language:

@@ -86,7 +86,7 @@ def function_table(image: ElfImage, object_section: int | None = None) -> Functi
 def function_table_meanwhile(
     image: ElfImage, object_section: int | None = None
 ) -> tuple[FunctionTable, Callable[[], None]]:
-    """The same, read by a thread of its own, and what waits for it; the table is not to be used before.
+    """As `function_table`, read by a thread of its own, and what waits for it; the table is not to be used before.
 
     Raises as `function_table`, and so does what waits. The thread has all it needs for itself, so nothing breaks if
     nobody waits for it.

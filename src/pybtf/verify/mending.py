@@ -56,7 +56,7 @@ def mend(btf: BTF, version: int) -> tuple[bytes, Counter[str]]:
 
 
 def mend_object(btf: BTF, version: int) -> tuple[bytes, Counter[str], dict[int, int]]:
-    """The same for what is in a BPF object; also the new ids of types, for `.BTF.ext`."""
+    """As `mend`, of the BTF in a BPF object; also the new ids of types, for `.BTF.ext`."""
     types = {each.id: each for each in btf}
     return _mended(btf, version, types, _for_loaders(types), True)
 
