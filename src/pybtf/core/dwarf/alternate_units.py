@@ -54,7 +54,7 @@ def survey_alternates(w: cython.pointer[Walker]) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def survey_unit(w: cython.pointer[Walker], i: uint32_t) -> cython.int:
-    """The same of one. Nonzero: fault."""
+    """As `survey_alternates`, of unit `i` alone. Nonzero: fault."""
     if unit_enter(w, cython.address(w.headers[i])):
         return 1
     if w.d.tag == DW_TAG_partial_unit:

@@ -121,7 +121,7 @@ class SymbolSource:
         return [(name, value) for name, value, _ in self.named(STT_FUNC)]
 
     def functions(self):
-        """The same with the section of each."""
+        """As `function_names`, with the section of each: (name, value, section)."""
         return self.named(STT_FUNC)
 
     def objects(self, addresses, wanted):

@@ -248,7 +248,7 @@ def fill(
 def fill_result(
     u: cython.pointer[Unit], v: cython.pointer[UnitValue], ref: cython.pointer[uint32_t], die: uint32_t
 ) -> cython.void:
-    """The same of what a function returns, which may be void, but not a typedef of that."""
+    """As `fill`, of what a function returns, which may be void, but not a typedef of that."""
     if ref[0] == 0:
         return
     if strip_type(u, ref[0]):

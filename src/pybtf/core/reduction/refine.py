@@ -169,7 +169,7 @@ def variant(
 def variant_here(
     e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], c: uint32_t
 ) -> uint32_t:
-    """The same. Of each class two variants are remembered."""
+    """As `variant`, where two variants of each class are remembered."""
     x: cython.pointer[Variants] = a.variants + c
     slots: cython.pointer[Slot] = a.slots + a.slots_at[c]
     defined: uint32_t = 0
@@ -314,7 +314,7 @@ def rewrite_plain(
     more: cython.pointer[U32s],
     u: uint32_t,
 ) -> cython.int:
-    """The same for those of `a.plain`, which are many."""
+    """As `rewrite`, of the entries of `a.plain`, which are many."""
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
     at: cython.size_t
     i: uint32_t

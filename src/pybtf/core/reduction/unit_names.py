@@ -80,7 +80,7 @@ def note_entry(a: cython.pointer[Analysis], entry: uint32_t, i: uint32_t, known:
 @cython.nogil
 @cython.exceptval(check=False)
 def note_all(a: cython.pointer[Analysis], p: cython.pointer[cython.const[uint32_t]], n: uint32_t) -> cython.void:
-    """The same for all `n` entries of a unit. Half of them are plain, and no branch depends on which."""
+    """As `note_entry`, of all `n` entries of a unit. Half of them are plain, and no branch depends on which."""
     i: uint32_t
     known: uint8_t
     watched: cython.pointer[cython.const[uint8_t]] = a.watch

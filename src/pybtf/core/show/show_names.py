@@ -230,7 +230,7 @@ def put_parameters(s: cython.pointer[Show], id: uint32_t) -> cython.void:
 def put_tagged_parameters(
     s: cython.pointer[Show], id: uint32_t, tags: cython.pointer[cython.const[uint32_t]], n_tags: uint32_t
 ) -> cython.void:
-    """The same with tags in front: ids of DECL_TAGs, in the order of the parameters that they are on."""
+    """As `put_parameters`, with tags in front: ids of DECL_TAGs, in the order of the parameters that they are on."""
     t: cython.pointer[Text] = cython.address(s.out)
     r: cython.pointer[uint32_t] = view_record(s.v, id)
     count: uint32_t = wire_vlen(r)
