@@ -496,21 +496,6 @@ def structs_that_differ_in_elements_of_arrays() -> bytes:
     return w.kernel()
 
 
-@case("takes too long")
-def namesakes_that_refer_to_each_other_in_a_row() -> bytes:
-    """Each pair of them was compared to the end: the cube of their number, or 44 seconds."""
-    w = RawDwarf()
-    w.begin()
-    to = w.base_type()
-    for _ in range(25_000):
-        at = w.die(STRUCT, (NAME, STRING, "t"), (SIZE, DATA1, 8), children=True)
-        w.die(MEMBER, (NAME, STRING, "p"), (TYPE, REF4, to), (PLACE, DATA1, 0))
-        w.null()
-        to = w.die(POINTER, (TYPE, REF4, at))
-    w.end()
-    return w.kernel()
-
-
 # -- hash tables ---------------------------------------------------------------------------------------
 
 
