@@ -16,14 +16,11 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 # Tests send signals to themselves and to programs they start. What the parent of the tests ignores would be ignored by
-# all of them: a shell ignores SIGINT for what it starts in the background, nohup SIGHUP.
-for _number, _handler in (
-    (signal.SIGINT, signal.default_int_handler),
-    (signal.SIGHUP, signal.SIG_DFL),
-    (signal.SIGTERM, signal.SIG_DFL),
-):
+# all of them: a shell ignores SIGINT and SIGQUIT for what it starts in the background, nohup SIGHUP.
+for _name in ("INT", "HUP", "TERM", "QUIT", "USR1", "USR2", "ALRM", "XCPU"):
+    _number = signal.Signals[f"SIG{_name}"]
     if signal.getsignal(_number) is signal.SIG_IGN:
-        signal.signal(_number, _handler)
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
 Require = Callable[[str], str]
 
