@@ -240,7 +240,7 @@ def test_no_message_names_an_option_of_the_other_program() -> None:
     for text in texts:
         assert "--btf_encode_detached=OUT" in respelt(f"x: {text}"), text
         assert "--detached" not in respelt(f"x: {text}"), text
-    assert "--btf_base=FILE (of a module, " in respelt(f"x: Or y is not the BTF; n{RIGHT_BASE}")
+    assert "--btf_base=FILE (of a module, " in respelt(f"x: Or y is not the BTF; name {RIGHT_BASE}")
     assert respelt("Use --detached: no such file") == "Use --detached: no such file"
 
 
