@@ -208,7 +208,7 @@ def since_process_start() -> int:
 def render(root: Pass, blocks: str = "█", width: int = 20) -> str:
     """The tree as text, a line a pass: wall time, CPU time, share of the total as figure and bar.
 
-    Times are in seconds, or in milliseconds if the total is below a second.
+    Times are in seconds, or in milliseconds if the total is below a second. The peak memory is the last line, if known.
     """
     rows = list(_rows(root, 0))
     margin = max(len(label) for label, _ in rows)
@@ -220,7 +220,8 @@ def render(root: Pass, blocks: str = "█", width: int = 20) -> str:
         bar = blocks * round(width * min(share, 1))
         times = f"{row.wall / scale:8.3f}  {row.cpu / scale:8.3f}"
         lines.append(f"{label:<{margin}}  {times}  {100 * share:4.0f} %  {bar}".rstrip())
-    lines.append(f"peak memory {root.peak / 1e6:,.0f} MB")
+    if root.peak:
+        lines.append(f"peak memory {root.peak / 1e6:,.0f} MB")
     return "\n".join(lines)
 
 

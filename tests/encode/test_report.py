@@ -12,6 +12,7 @@ import pytest
 import xxhash
 
 from pybtf import report as report_module
+from pybtf.cli.summary import batch_line, closing_line
 from pybtf.core.codes import COUNT_NAMES, FATE_NAMES
 from pybtf.errors import UsageError
 from pybtf.features import Features
@@ -171,6 +172,15 @@ def test_rendering_of_a_short_run() -> None:
         "  start    20.400    20.000   100 %  ####################",
         "peak memory 9 MB",
     ]
+
+
+def test_memory_that_is_not_known_is_not_told(tmp_path: Path) -> None:
+    """As where /proc is not mounted."""
+    report, _ = filled(tmp_path / "input")
+    assert closing_line(report, "x.btf", 1, 0).endswith("; 1.00 s, 2 jobs")
+    assert closing_line(report, "x.btf", 1, 9_000_000).endswith("; 1.00 s, 2 jobs, 9 MB peak memory")
+    assert batch_line(3, 0, 5, 45, 1, 2, 0).endswith("; 1.00 s, 2 jobs")
+    assert "peak memory" not in render(Pass("total", NS, NS, 1, 0))
 
 
 def test_process_facts() -> None:

@@ -18,7 +18,7 @@ MOST_NAMES = 12  # with several definitions, told with `-v`
 def closing_line(report: Report, target: str, seconds: float, peak: int | None) -> str:
     """`vmlinux.btf: 94,548 types, 52,111 functions, 312 variables, 5.63 MB from 2,172 units; ...`
 
-    `peak`: peak memory of the process in bytes; None for one file of several.
+    `peak`: peak memory of the process in bytes, 0 where unknown; None for one file of several.
     """
     what = ", ".join(
         [
@@ -30,7 +30,7 @@ def closing_line(report: Report, target: str, seconds: float, peak: int | None) 
     )
     how = f"{seconds:.2f} s"
     if peak is not None:
-        how += f", {counted(report.jobs, 'job')}, {size(peak)} peak memory"
+        how += _jobs_and_memory(report.jobs, peak)
     name = styled(printable(target), BOLD)
     source = counted(report.units.kept, "unit")
     if report.merged is not None and "note" in report.merged:
@@ -44,8 +44,13 @@ def batch_line(files: int, failed: int, types: int, output: int, seconds: float,
     """`1,121 files: 1,120 encoded (604,211 types, 18.5 MB), 1 failed; 8.31 s, 2 jobs, 112 MB peak memory`"""
     what = f"{files - failed:,} encoded ({counted(types, 'type')}, {size(output)})"
     what += styled(f", {failed:,} failed", RED) if failed else ""
-    how = f"{seconds:.2f} s, {counted(jobs, 'job')}, {size(peak)} peak memory"
+    how = f"{seconds:.2f} s" + _jobs_and_memory(jobs, peak)
     return f"{styled(counted(files, 'file'), BOLD)}: {what}; {how}"
+
+
+def _jobs_and_memory(jobs: int, peak: int) -> str:
+    """`, 2 jobs, 112 MB peak memory`; the memory is not known without /proc."""
+    return f", {counted(jobs, 'job')}" + (f", {size(peak)} peak memory" if peak else "")
 
 
 def left_out(report: Report) -> list[str]:
