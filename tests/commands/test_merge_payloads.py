@@ -270,7 +270,10 @@ def test_values_that_are_not_mapped_are_compared_as_well() -> None:
         Payloads()._checked(piece, memoryview(b"others"), "a.o")
 
 
-@pytest.mark.parametrize("data", [b"bUV", bytes(40), pack_payload(b"values..", little=True)[:-1]])
+PACKED = pack_payload(b"values..", little=True)
+
+
+@pytest.mark.parametrize("data", [b"bUV", bytes(40), PACKED[:-1], PACKED[:20], PACKED + PACKED[:20]])
 def test_what_is_no_payload(data: bytes) -> None:
     with pytest.raises(InputError, match="payload"):
         list(payloads(data, Place("a.o"), little=True))
