@@ -1,4 +1,4 @@
-"""`pybtf.encode`: from one ELF file to BTF. Many files are in batch.py, the passes in pipeline.py."""
+"""`pybtf.encode`: from one ELF file to BTF. Many files are in batch.py, the passes in pipeline/passes.py."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def encode(
     `ModuleWithoutBaseError`) for a kernel module without a base; `InputError`, with the place of the fault, for a file
     that cannot be read or encoded, and (as `WrongBaseError`) for a base of another kernel.
     """
-    from .pipeline import encode_file
+    from .pipeline.passes import encode_file
 
     options = make_options(features, jobs, lang, lang_exclude, base, standalone, force_base, degrade, for_kernel, dwp)
     return encode_file(os.fsdecode(path), options, progress)

@@ -6,7 +6,7 @@ import os
 
 from .btf.files import read_base
 from .core.dedup.base import Base as Index
-from .records import cached_property
+from .support.records import cached_property
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from threading import Thread
 
     from .btf.reader import BTF
-    from .timings import Timings
+    from .support.timings import Timings
 
 
 class Base:

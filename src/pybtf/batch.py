@@ -1,11 +1,11 @@
 """Many files, encoded side by side on one base.
 
 Encoding a module takes a few milliseconds; starting a process and reading a kernel's BTF takes several times as long.
-So there is one base, and as many workers as there are jobs: threads here (threads.py), since the compiled core releases
-the interpreter's lock while it works; processes for the command line (workers.py), which are faster, but a library
-must not fork. Each file is encoded by one worker: with more files than workers, nothing is gained by having several
-work on one file, where they would have to wait for each other. If there are fewer files than jobs, each gets its share
-of them.
+So there is one base, and as many workers as there are jobs: threads here (support/threads.py), since the compiled core
+releases the interpreter's lock while it works; processes for the command line (workers.py), which are faster, but a
+library must not fork. Each file is encoded by one worker: with more files than workers, nothing is gained by having
+several work on one file, where they would have to wait for each other. If there are fewer files than jobs, each gets
+its share of them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from .encoded import Encoded
 from .errors import PybtfError
 from .features import Features
 from .options import EncodeOptions, make_options
-from .records import record, replace
-from .timings import Timings
+from .support.records import record, replace
+from .support.timings import Timings
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from .base import Base
-    from .threads import Check
+    from .support.threads import Check
 
 AHEAD = 4
 """Results that may wait to be taken by the caller, per worker."""
@@ -42,7 +42,7 @@ def encode_one(path: str, check: Check, options: EncodeOptions, *, passes: bool 
 
     `passes`: whether somebody will look at the time of each pass.
     """
-    from .pipeline import encode_file
+    from .pipeline.passes import encode_file
 
     return encode_file(path, options, check, Timings(of_thread=options.jobs == 1, passes=passes))
 
@@ -96,7 +96,7 @@ def encode_many(
 def _outcomes(
     paths: list[str], options: EncodeOptions, progress: Callable[[int, int], None] | None
 ) -> Iterator[Outcome]:
-    from .threads import SideBySide
+    from .support.threads import SideBySide
 
     waiting: dict[int, Outcome] = {}
     next_one = 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from .elf.atomic import write_file
-from .records import record
 from .report import Report
+from .support.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ feature. Several lists add up. Giving any list switches off all that it does not
 from __future__ import annotations
 
 from .errors import UsageError, quoted
-from .records import cached_property, record, replace
+from .support.records import cached_property, record, replace
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -68,7 +68,7 @@ class Features:
         on = [name for text in lists or ("default",) for name in names_in(text)]
         for name in on:
             if name not in NAMES:
-                from .suggest import did_you_mean
+                from .support.suggest import did_you_mean
 
                 hint = did_you_mean(name, (*NAMES, *_SETS))
                 if name[0] == "-" and name[1:] in NAMES:

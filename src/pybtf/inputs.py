@@ -18,7 +18,7 @@ import stat
 import sys
 
 from .errors import InputError
-from .records import record
+from .support.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

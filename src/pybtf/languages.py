@@ -71,7 +71,7 @@ def parse_languages(text: str) -> frozenset[int]:
     for name in filter(None, text.split(",")):
         code = LANGUAGES.get(name.lower())
         if code is None:
-            from .suggest import did_you_mean
+            from .support.suggest import did_you_mean
 
             hint = did_you_mean(name.lower(), LANGUAGES)
             raise UsageError(f"unknown language {quoted(name)}{hint}; known are {', '.join(LANGUAGES)}")

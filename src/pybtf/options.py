@@ -6,7 +6,7 @@ import os
 
 from .errors import UsageError
 from .features import Features
-from .records import field, record
+from .support.records import field, record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

@@ -11,8 +11,8 @@ import os
 import sys
 
 from ._version import __version__
-from .records import field, record
-from .timings import Timings
+from .support.records import field, record
+from .support.timings import Timings
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

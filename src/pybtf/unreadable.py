@@ -25,7 +25,7 @@ def unreadable(path: str, error: OSError | ValueError, expected: str, hint: str 
     if isinstance(error, FileNotFoundError):
         if os.path.islink(path):  # noqa: PTH114 - pathlib takes long to import
             return InputError(path, "is a symbolic link to a file that does not exist")
-        from .suggest import file_like
+        from .support.suggest import file_like
 
         return InputError(path, "no such file", hint=hint or file_like(path))
     if isinstance(error, PermissionError):

@@ -45,7 +45,7 @@ import threading
 
 from .core.support.shared_counter import Tickets
 from .elf.atomic import EndSignals, write_all
-from .records import record
+from .support.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

@@ -112,7 +112,7 @@ def work(file: Path, seed: str, numbers: Iterable[int], limited: bool) -> None:
     """Encode the cases; a line `start N` before and `N answer` after each."""
     import pybtf
     from pybtf.errors import InternalError, PybtfError
-    from pybtf.timings import peak_memory
+    from pybtf.support.timings import peak_memory
     from tests.builders import btflines
 
     data = file.read_bytes()

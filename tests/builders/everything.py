@@ -12,9 +12,9 @@ from typing import Any
 from unittest import mock
 
 import pybtf
-from pybtf import pipeline
 from pybtf.core.run import Run
 from pybtf.errors import InternalError, PybtfError
+from pybtf.pipeline import passes
 
 #: What the encoder is told.
 WAYS: tuple[dict[str, Any], ...] = ({},)
@@ -23,7 +23,7 @@ WAYS: tuple[dict[str, Any], ...] = ({},)
 @contextmanager
 def told(**forced: Any) -> Iterator[None]:
     """The encoder is told something that no option says."""
-    with mock.patch.object(pipeline, "Run", functools.partial(Run, **forced)):
+    with mock.patch.object(passes, "Run", functools.partial(Run, **forced)):
         yield
 
 

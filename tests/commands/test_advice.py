@@ -14,7 +14,7 @@ import pybtf
 from pybtf.elf import unlike
 from pybtf.features import notes
 from pybtf.report import FUNCTION_REASONS, Report, Tally
-from pybtf.suggest import did_you_mean, file_like
+from pybtf.support.suggest import did_you_mean, file_like
 from tests.conftest import ROOT, Require, RunCli
 from tests.encode.test_split import base_path, golden
 

@@ -36,7 +36,7 @@ Tick = Callable[[int, int], None]
 
 
 class Pipeline:
-    """Stands in for `pybtf.pipeline`: remembers its arguments, then raises `error` or returns `DATA`."""
+    """Stands in for `pybtf.pipeline.passes`: remembers its arguments, then raises `error` or returns `DATA`."""
 
     def __init__(self) -> None:
         self.path = ""
@@ -65,9 +65,9 @@ class Pipeline:
 @pytest.fixture
 def pipeline(monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     fake = Pipeline()
-    module = types.ModuleType("pybtf.pipeline")
+    module = types.ModuleType("pybtf.pipeline.passes")
     module.encode_file = fake.encode_file  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "pybtf.pipeline", module)
+    monkeypatch.setitem(sys.modules, "pybtf.pipeline.passes", module)
     monkeypatch.delenv("PAHOLE_LANG_EXCLUDE", raising=False)
     return fake
 

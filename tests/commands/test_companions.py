@@ -13,7 +13,7 @@ import pytest
 from pybtf.btf import BTF, Kind
 from pybtf.cli.main import main
 from pybtf.pahole.main import main as pahole
-from pybtf.reproduce import Circumstance, Question, reproduce
+from pybtf.reproduce.reproduce import Circumstance, Question, reproduce
 from tests.conftest import ROOT
 from tests.dwarf.test_containers import build_id, link, with_dwarf, without_dwarf
 

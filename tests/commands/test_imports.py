@@ -21,7 +21,8 @@ from tests.commands.test_merge import FEATURES
 from tests.conftest import ROOT
 
 # Beyond what the interpreter itself has imported before the first line of a program.
-QUICK = {"pybtf", "pybtf._version", "pybtf.cli", "pybtf.cli.main", "pybtf.process", "__future__", "gc"}
+FIRST = {"pybtf", "pybtf._version", "pybtf.support", "pybtf.support.process", "__future__", "gc"}
+QUICK = FIRST | {"pybtf.cli", "pybtf.cli.main"}
 
 
 def imported_by(code: str, *, isolated: bool = False) -> set[str]:
@@ -75,7 +76,7 @@ def test_encode_imports_nothing_dear(jobs: str, detached: bool, tmp_path: Path) 
     file.write_bytes((ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf").read_bytes())
     arguments = ["encode", "-q", jobs, *(["--detached", "/dev/null"] if detached else []), str(file)]
     modules = imported_by(f"from pybtf.cli.main import main; assert main({arguments!r}) == 0", isolated=True)
-    assert "pybtf.pipeline" in modules
+    assert "pybtf.pipeline.passes" in modules
     dear = DEAR | {"signal", "enum", "threading", "functools", "collections"}
     assert not {name.split(".")[0] for name in modules} & dear
 
@@ -93,7 +94,7 @@ def test_a_batch_imports_nothing_dear(tmp_path: Path) -> None:
 
 # pybtf-pahole: a kernel's build starts it for every module.
 
-PAHOLE = {"pybtf", "pybtf._version", "pybtf.pahole", "pybtf.pahole.main", "pybtf.process", "__future__", "gc"}
+PAHOLE = FIRST | {"pybtf.pahole", "pybtf.pahole.main"}
 
 
 @pytest.mark.parametrize("question", ["--version", "--numeric_version", "--supported_btf_features"])
@@ -115,8 +116,9 @@ MODULE = PAHOLE | {
     "abc", "_abc", "os", "os.path", "_stat", "stat", "_collections_abc", "genericpath", "posixpath",
     "errno", "mmap", "_operator",
     *(f"pybtf.pahole.{name}" for name in ("getopt", "request", "run", "table")),
-    *(f"pybtf.{name}" for name in ("base", "encoded", "errors", "features", "languages", "loaded", "options")),
-    *(f"pybtf.{name}" for name in ("pipeline", "records", "report", "run_report", "timings")),
+    *(f"pybtf.{name}" for name in ("base", "encoded", "errors", "features", "languages", "options", "report")),
+    *(f"pybtf.pipeline{name}" for name in ("", ".loaded", ".passes", ".run_report")),
+    *(f"pybtf.support.{name}" for name in ("records", "timings")),
     *(f"pybtf.btf{name}" for name in ("", ".files", ".kind_numbers")),
     *(f"pybtf.dwarf{name}" for name in ("", ".merging", ".sections", ".skeletons")),
     *(f"pybtf.elf{name}" for name in ("", ".atomic", ".constants", ".image", ".layout", ".notes", ".relocation")),
@@ -151,7 +153,7 @@ def test_pahole_imports_for_a_module_what_it_needs(
         f"from pybtf.pahole.main import main; assert main({arguments!r}) == 0"
     )
     modules = imported_by(code, isolated=True)
-    assert "pybtf.pipeline" in modules
+    assert "pybtf.pipeline.passes" in modules
     assert {name for name in modules if not name.startswith("pybtf.core") and "cython" not in name} <= MODULE | more
 
 
@@ -159,7 +161,7 @@ def test_pahole_imports_for_a_module_what_it_needs(
 OF_VALUES = {
     *(f"pybtf.merging{name}" for name in ("", ".archives", ".facts", ".index", ".linked", ".payloads", ".pieces")),
     *(f"pybtf.elf.{name}" for name in ("compressed", "packed", "values_index")),
-    "pybtf.dwarf.units", "pybtf.run_errors", "heapq", "_heapq", "itertools", "struct", "_struct", "_thread",
+    "pybtf.dwarf.units", "pybtf.pipeline.run_errors", "heapq", "_heapq", "itertools", "struct", "_struct", "_thread",
     *(f"xxhash{name}" for name in ("", "._xxhash", ".version")),
 }  # fmt: skip
 
@@ -196,7 +198,8 @@ def test_a_module_of_values_reads_its_base_once(built: Callable[[str], Path], mo
 def test_the_compiled_core_is_one_library() -> None:
     """No module of it is looked for in a file of its own, compiled before or not compiled at all."""
     modules = "(each for name, each in sys.modules.items() if name.startswith('pybtf.core.'))"
-    code = f"import sys, pybtf.pipeline; print(*{{getattr(each, '__file__', each.__name__) for each in {modules}}})"
+    show = f"print(*{{getattr(each, '__file__', each.__name__) for each in {modules}}})"
+    code = f"import sys, pybtf.pipeline.passes; {show}"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     (library,) = set(run.stdout.split()) - {f"pybtf.core.{folder}" for folder in FOLDERS}
     assert Path(library).name.startswith("_compiled.")
@@ -216,5 +219,5 @@ def test_the_base_is_read_while_the_rest_is_imported(tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = set(run.stdout.split())
     assert "pybtf.core.dedup.base" in modules
-    assert not modules & {"pybtf.pipeline", "pybtf.cli.batch", "pybtf.elf.image", "pybtf.report"}
+    assert not modules & {"pybtf.pipeline.passes", "pybtf.cli.batch", "pybtf.elf.image", "pybtf.report"}
     assert run.stderr.startswith("pybtf: error: /dev/null: is empty")

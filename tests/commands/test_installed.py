@@ -64,8 +64,8 @@ def test_modules_of_pythonpath_are_not_taken(script: Path, tmp_path: Path, name:
     path = f"{poison(tmp_path / 'poison')}:{ROOT / 'src'}"
     assert encode(script / name, tmp_path, PYTHONPATH=path) == usual
     # Without what isolates it, the command does take them.
-    code = f"import runpy, sys, pybtf.isolation as i; i.isolate = lambda: None; runpy.run_path({str(script / name)!r}, "
-    code += "run_name='__main__')"
+    code = "import runpy, sys, pybtf.support.isolation as i; i.isolate = lambda: None; "
+    code += f"runpy.run_path({str(script / name)!r}, run_name='__main__')"
     argv = [sys.executable, "-c", code, *arguments(name, tmp_path)]
     done = subprocess.run(argv, env=environment() | {"PYTHONPATH": path}, capture_output=True, text=True, check=False)
     assert done.returncode != 0

@@ -19,7 +19,7 @@ from tests.conftest import ROOT, environment
 
 CHILD = """
 import hashlib, mmap, os, signal, sys, time
-import pybtf.pipeline
+import pybtf.pipeline.passes
 from pybtf.cli.main import main
 from pybtf.elf.atomic import Replacement
 
@@ -51,7 +51,7 @@ def encode_file(*_):
     finally:
         print("left", flush=True)
 
-pybtf.pipeline.encode_file = encode_file
+pybtf.pipeline.passes.encode_file = encode_file
 sys.exit(main(["encode", sys.argv[2]]))
 """
 
@@ -125,11 +125,11 @@ sys.exit(import_module(sys.argv[4]).main(sys.argv[5:]))
         ("pybtf.cli.verify_ids verify_ids", "pybtf.cli.main verify --btf-ids file"),
         ("pybtf.cli.verify_fix verify_fix", "pybtf.cli.main verify --fix out file"),
         ("pybtf.pahole.run _encode", "pybtf.pahole.main -J file"),
-        ("pybtf.pipeline encode_file", "pybtf.cli.main show file"),
-        ("pybtf.pipeline encode_file", "pybtf.cli.main decode --btf file int file"),
+        ("pybtf.pipeline.passes encode_file", "pybtf.cli.main show file"),
+        ("pybtf.pipeline.passes encode_file", "pybtf.cli.main decode --btf file int file"),
         ("pybtf.explain.detail encode_in_detail", "pybtf.cli.main size --by unit --dwarf file x.btf"),
         ("pybtf.api encode", "pybtf.cli.main diff --dwarf file x.btf"),
-        ("pybtf.companions companions", "pybtf.cli.main dump -o out file"),
+        ("pybtf.pipeline.companions companions", "pybtf.cli.main dump -o out file"),
     ],
 )
 def test_truncated_while_another_command_reads_it(where: str, command: str, tmp_path: Path) -> None:

@@ -23,8 +23,8 @@ from pybtf.merging.linked import Sources, merge_file
 from pybtf.merging.pieces import pack_payload, payload_digest
 from pybtf.merging.placing import Placing
 from pybtf.options import make_options
-from pybtf.pipeline import encode_images
-from pybtf.records import replace
+from pybtf.pipeline.passes import encode_images
+from pybtf.support.records import replace
 from tests.commands.test_merge import FEATURES, NAMES
 
 CACHE = Path("cache")

@@ -18,7 +18,7 @@ from pybtf.merging.linked import _advice, _check_alike, _files_without, _tell_of
 from pybtf.merging.objects import _Tokens, object_values
 from pybtf.merging.pieces import INDEX, ONE_UNIT, RULES, Piece
 from pybtf.options import make_options
-from pybtf.records import replace
+from pybtf.support.records import replace
 from tests.builders.elfwriter import Section, Symbol, bare, elf
 from tests.builders.kernelish import FLAVOURS, relocatable
 

@@ -20,7 +20,6 @@ from pybtf.elf.image import ElfImage
 from pybtf.elf.values_index import STRIPPED
 from pybtf.errors import InputError, Place
 from pybtf.features import Features
-from pybtf.loaded import LoadedFile
 from pybtf.merging.encoding import CURRENT, DONE, encode_object
 from pybtf.merging.index import find_index
 from pybtf.merging.linked import Sources, merge_file
@@ -29,6 +28,7 @@ from pybtf.merging.pieces import INLINE, PAYLOAD, RULES, Piece, pack_payload, pa
 from pybtf.merging.placing import Placing
 from pybtf.merging.unit_folders import _texts, unit_folders, unit_names
 from pybtf.options import make_options
+from pybtf.pipeline.loaded import LoadedFile
 from tests.builders.elfchecks import need, run
 from tests.builders.elfwriter import Section, bare, elf
 from tests.conftest import ROOT

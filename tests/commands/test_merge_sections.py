@@ -15,13 +15,13 @@ from pybtf.elf.layout import section_addresses
 from pybtf.elf.values_index import compressed_name
 from pybtf.errors import DiscardedError
 from pybtf.features import Features
-from pybtf.loaded import variable_ranges
 from pybtf.merging.encoding import encode_object
 from pybtf.merging.index import find_index, index_of
 from pybtf.merging.linked import Sources, merge_file
 from pybtf.merging.pieces import INDEX, PAYLOAD, pack
 from pybtf.merging.placing import Placing
 from pybtf.options import make_options
+from pybtf.pipeline.loaded import variable_ranges
 from tests.builders.elfwriter import Section, Symbol, bare, elf
 from tests.builders.kernelish import relocatable
 from tests.commands.test_merge import FEATURES

@@ -13,11 +13,11 @@ from types import ModuleType
 
 import pytest
 
-from pybtf import process
 from pybtf.cli import faults
 from pybtf.cli.main import guarded as pybtf_guarded
 from pybtf.errors import InputError, InternalError
 from pybtf.pahole.main import guarded as pahole_guarded
+from pybtf.support import process
 from tests.conftest import ROOT, environment
 
 EXAMPLE = ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf"
@@ -194,7 +194,7 @@ def test_little_memory(command: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("error", ["SystemError", "MemoryError"])
 def test_no_memory_to_catch_what_was_wrong(error: str) -> None:
     """What gets past `guarded`, which catches everything, comes of Python's own want of memory."""
-    line = f"from pybtf import process\ndef main():\n raise {error}('error return')\nprocess.run(main, 'pybtf')"
+    line = f"from pybtf.support import process\ndef main():\n raise {error}('error return')\nprocess.run(main, 'pybtf')"
     done = run(sys.executable, "-c", line)
     assert (done.returncode, done.stderr) == (1, b"pybtf: error: not enough memory\n")
 

@@ -28,7 +28,7 @@ from pybtf.errors import InputError, OutputError
 from pybtf.explain.asking import kernel_options, with_base
 from pybtf.explain.detail import encode_in_detail
 from pybtf.explain.inquiry import Inquiry
-from pybtf.pipeline import encode_file
+from pybtf.pipeline.passes import encode_file
 from tests.builders import kernelish
 from tests.builders.rawdwarf import DATA1, REF4, SEC_OFFSET, STRING, UDATA, RawDwarf
 from tests.builders.synthetic import typedef

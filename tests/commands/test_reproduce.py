@@ -18,12 +18,12 @@ from pathlib import Path
 
 import pytest
 
-from pybtf import lockfile
 from pybtf.btf import BTF, Kind
 from pybtf.cli.main import main
 from pybtf.errors import InputError, NothingToEncode
-from pybtf.lockfile import read_lock
-from pybtf.reproduce import Circumstance, Question, circumstances, reproduce
+from pybtf.reproduce import lockfile
+from pybtf.reproduce.lockfile import read_lock
+from pybtf.reproduce.reproduce import Circumstance, Question, circumstances, reproduce
 from tests.conftest import ROOT, environment
 
 ELF = ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf"
@@ -58,7 +58,7 @@ FAULTS = [
 
 PLANT = """
 import os, resource, sys, time
-if "pybtf.trial" in " ".join(sys.orig_argv):
+if "pybtf.reproduce.trial" in " ".join(sys.orig_argv):
     import dataclasses, pybtf.api
     real = pybtf.api.encode
     def encode(p, **k):
@@ -201,7 +201,7 @@ def test_signals_leave_nothing(number: signal.Signals, tmp_path: Path) -> None:
     hang = f"print(os.getpid(), file=open({str(told)!r}, 'w'), flush=True); time.sleep(600)"
     (tmp_path / "sitecustomize.py").write_text(PLANT.format(fault="True", deed=hang))
     start = "import signal; [signal.signal(each, signal.SIG_DFL) for each in (1, 15)]; "
-    start += "signal.signal(2, signal.default_int_handler); import pybtf.isolation as isolation; "
+    start += "signal.signal(2, signal.default_int_handler); import pybtf.support.isolation as isolation; "
     # Isolated, a trial would find the system's `sitecustomize` before ours, where it has one. Debian's Python has.
     start += "isolation.isolate = lambda: None; import pybtf.cli.main as main; main.program()"
     path = os.pathsep.join([str(tmp_path), environment()["PYTHONPATH"]])

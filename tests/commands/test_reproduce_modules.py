@@ -14,8 +14,8 @@ from pybtf.btf.files import read_btf
 from pybtf.cli.main import main
 from pybtf.elf.writer import put_sections
 from pybtf.errors import InputError
-from pybtf.lockfile import read_lock
-from pybtf.reproduce import circumstances, divide
+from pybtf.reproduce.lockfile import read_lock
+from pybtf.reproduce.reproduce import circumstances, divide
 from tests.conftest import ROOT
 
 SPLIT = ROOT / "fixtures" / "split"

@@ -20,7 +20,7 @@ from pybtf.dwarf import separate
 from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError, PybtfError
 from pybtf.options import EncodeOptions
-from pybtf.pipeline import encode_combined
+from pybtf.pipeline.passes import encode_combined
 from tests.builders.cases_alternate import (
     ID,
     NAME,

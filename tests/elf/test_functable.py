@@ -262,7 +262,7 @@ def test_names_that_overlap_beyond_reason(kind: int) -> None:
 def test_a_table_that_is_read_meanwhile(threads: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same functions and objects, and the same mistakes; also where there can be no more threads."""
     if not threads:
-        monkeypatch.setattr("pybtf.light_thread.LightThread.start", no_more_threads)
+        monkeypatch.setattr("pybtf.support.light_thread.LightThread.start", no_more_threads)
     image = ElfImage("t.o", bare([Section(".text")], [Symbol("f", section=1), Symbol("v", section=1, type="OBJECT")]))
     table, wait = function_table_meanwhile(image, ALL_SECTIONS)
     wait()

@@ -26,7 +26,7 @@ from pybtf.btf.files import read_btf
 from pybtf.elf.packed import compression, open_module
 from pybtf.errors import InputError, UsageError
 from pybtf.inputs import RealPaths, find_inputs, read_list
-from pybtf.threads import SideBySide, Stopped
+from pybtf.support.threads import SideBySide, Stopped
 from tests.conftest import Require, RunCli, environment
 from tests.encode.test_split import FEATURES, HOME, TARGETS, base_path, check, golden, module
 
@@ -536,7 +536,7 @@ def test_what_is_no_failure_of_the_file_is_raised(monkeypatch: pytest.MonkeyPatc
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("pybtf.pipeline.encode_file", fail)
+    monkeypatch.setattr("pybtf.pipeline.passes.encode_file", fail)
     assert [each.error for each in pybtf.encode_many(["x", "y"], jobs=1)] == [error] * 2
     error = KeyError("bug")
     with pytest.raises(KeyError, match="bug"):

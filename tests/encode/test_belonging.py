@@ -1,7 +1,7 @@
 """Modules and their bases: a module without one, one of another kernel, and BTF read on another's strings.
 
 Modules are those of fixtures/split, with the sections that make an object a module; the bytes expected are the
-reference's. The rules were measured on all modules of two kernels, as src/pybtf/belonging.py says.
+reference's. The rules were measured on all modules of two kernels, as src/pybtf/pipeline/belonging.py says.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 import pybtf
-from pybtf.belonging import check_sizes
 from pybtf.btf import Kind
 from pybtf.elf.constants import ET_REL
 from pybtf.elf.image import ElfImage
 from pybtf.elf.modules import is_module, release_of_module
 from pybtf.elf.writer import put_sections
 from pybtf.errors import WrongBaseError
+from pybtf.pipeline.belonging import check_sizes
 from tests.builders import kernelish
 from tests.builders.dwarftree import die
 from tests.builders.elfwriter import Section, bare

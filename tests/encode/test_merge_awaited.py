@@ -12,12 +12,12 @@ import pytest
 from pybtf.core.codes import VALUES
 from pybtf.elf.packed import open_module
 from pybtf.errors import InputError, Place
-from pybtf.loaded import ObjectValues, UnitValues, load
 from pybtf.merging.pieces import PAYLOAD, block_digest, block_digests, pack_payload, payload_digest
 from pybtf.options import make_options
-from pybtf.pipeline import encode_images
+from pybtf.pipeline.loaded import ObjectValues, UnitValues, load
+from pybtf.pipeline.passes import encode_images
 from pybtf.report import Report
-from pybtf.timings import Timings
+from pybtf.support.timings import Timings
 from tests.builders.elfwriter import Section, elf
 from tests.encode.test_merge_values import ONE, exported, read_back
 

@@ -15,12 +15,12 @@ from pybtf.core.codes import VALUES
 from pybtf.core.values.index_pieces import BLOCK
 from pybtf.elf.packed import open_module
 from pybtf.errors import InputError, Place, PybtfError
-from pybtf.loaded import ObjectValues, UnitValues, load
 from pybtf.merging.pieces import PAYLOAD, block_digest, block_digests, pack_payload, payload_digest, values_at
 from pybtf.options import make_options
-from pybtf.pipeline import encode_images
+from pybtf.pipeline.loaded import ObjectValues, UnitValues, load
+from pybtf.pipeline.passes import encode_images
 from pybtf.report import Report
-from pybtf.timings import Timings
+from pybtf.support.timings import Timings
 from tests.builders import narrow
 from tests.builders.conflicts import Unit, program, with_uses
 from tests.builders.conflictswriter import image

@@ -13,15 +13,15 @@ import pytest
 
 from pybtf.elf.image import ElfImage
 from pybtf.errors import PybtfError
-from pybtf.loaded import ObjectValues, UnitValues, load
 from pybtf.merging.cache import Cache
 from pybtf.merging.pieces import Piece, digest
 from pybtf.merging.remembered import _NUMBERS, Memory, packed, unpacked
 from pybtf.options import make_options
-from pybtf.pipeline import encode_images
-from pybtf.records import replace
+from pybtf.pipeline.loaded import ObjectValues, UnitValues, load
+from pybtf.pipeline.passes import encode_images
 from pybtf.report import Report
-from pybtf.timings import Timings
+from pybtf.support.records import replace
+from pybtf.support.timings import Timings
 from tests.encode.test_merge_values import HOME, exported
 
 FEATURES = ("default", "+global_var,encode_force", "+true_signature", "var,float,enum64,decl_tag,type_tag")

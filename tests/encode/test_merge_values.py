@@ -24,11 +24,11 @@ from pybtf.elf.image import ElfImage
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.packed import open_module
 from pybtf.errors import InputError, PybtfError
-from pybtf.loaded import ObjectValues, UnitValues, load
 from pybtf.options import EncodeOptions, make_options
-from pybtf.pipeline import encode_images, option_bits
+from pybtf.pipeline.loaded import ObjectValues, UnitValues, load
+from pybtf.pipeline.passes import encode_images, option_bits
 from pybtf.report import Report
-from pybtf.timings import Timings
+from pybtf.support.timings import Timings
 from tests.builders import narrow
 from tests.builders.conflicts import program, with_uses
 from tests.builders.conflictswriter import image

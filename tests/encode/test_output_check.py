@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from pybtf import pipeline
 from pybtf.cli.main import main
 from pybtf.core.btf.verify import check_output
 from pybtf.core.run import Run
 from pybtf.errors import InternalError
+from pybtf.pipeline import passes
 from tests.builders.kernelish import kernel
 
 STRINGS = b"\0int\0point\0x\0"
@@ -129,7 +129,7 @@ def test_a_mistake_of_ours_writes_nothing(
     path, out = tmp_path / "kernel", tmp_path / "kernel.btf"
     path.write_bytes(kernel().data)
     before = path.read_bytes()
-    monkeypatch.setattr(pipeline, "Run", Mistaken)
+    monkeypatch.setattr(passes, "Run", Mistaken)
     assert main(["encode", str(path)]) == 70
     assert f"{path}: the BTF that was made is damaged: type 2 refers to type 7" in capsys.readouterr().err
     assert path.read_bytes() == before

@@ -26,7 +26,7 @@ from pybtf.report import (
     Report,
     Tally,
 )
-from pybtf.timings import NS, Pass, Timings, peak_memory, render, since_process_start
+from pybtf.support.timings import NS, Pass, Timings, peak_memory, render, since_process_start
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from pybtf import light_thread
-from pybtf.run_threads import side_by_side
+from pybtf.pipeline.run_threads import side_by_side
+from pybtf.support import light_thread
 
 
 def test_in_two_threads() -> None:

@@ -21,7 +21,7 @@ import pytest
 
 from pybtf import workers
 from pybtf.core.support.shared_counter import Tickets
-from pybtf.threads import Check
+from pybtf.support.threads import Check
 from pybtf.workers import BROKEN, Ended, Workers
 from tests.conftest import RunCli, environment
 from tests.encode.test_batch import BASE, TARGET

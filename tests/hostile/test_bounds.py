@@ -16,9 +16,9 @@ from pybtf.dwarf.alternate import alternate_link
 from pybtf.elf.image import ElfImage
 from pybtf.elf.notes import notes
 from pybtf.errors import InputError
-from pybtf.lockfile import is_digest
 from pybtf.merging.archives import members
-from pybtf.run_threads import work_together
+from pybtf.pipeline.run_threads import work_together
+from pybtf.reproduce.lockfile import is_digest
 from tests.builders.dwarfwriter import Unit, die, dwarf, uleb
 from tests.builders.elfwriter import Section, Symbol, bare
 from tests.builders.kernelish import FLAVOURS, INT, kernel, unit, variable

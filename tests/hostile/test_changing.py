@@ -22,19 +22,19 @@ from unittest import mock
 import pytest
 
 import pybtf
-from pybtf import loaded, pipeline
 from pybtf.core.elf.function_table import FunctionTable
 from pybtf.core.support.mapped_file import MappedFile
 from pybtf.elf.image import ElfImage, Source
 from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import symbol_source
 from pybtf.errors import InputError
-from pybtf.loaded import ObjectValues, UnitValues, load
 from pybtf.merging.pieces import payload_digest
 from pybtf.options import EncodeOptions, make_options
-from pybtf.pipeline import encode_images
+from pybtf.pipeline import loaded, passes
+from pybtf.pipeline.loaded import ObjectValues, UnitValues, load
+from pybtf.pipeline.passes import encode_images
 from pybtf.report import Report
-from pybtf.timings import Timings
+from pybtf.support.timings import Timings
 from tests.builders import corruption
 from tests.builders.elfwriter import Symbol
 from tests.builders.kernelish import FLAVOURS, kernel
@@ -118,7 +118,7 @@ def test_what_is_wrong_with_symbols_is_said_first(tmp_path: Path) -> None:
 @contextmanager
 def when(name: str, act: Callable[[], None], monkeypatch: pytest.MonkeyPatch, call: int = 1) -> Iterator[None]:
     """`act` before the `call`th time that the pipeline, or what loads for it, calls its function `name`."""
-    module = pipeline if hasattr(pipeline, name) else loaded
+    module = passes if hasattr(passes, name) else loaded
     original, calls = getattr(module, name), 0
 
     def patched(*arguments: Any, **options: Any) -> Any:
@@ -246,7 +246,7 @@ def test_names_that_end_no_more(tmp_path: Path) -> None:
             overwrite(path, at, b"x" * size)
 
     with pytest.raises(InputError, match=CHANGED):
-        pipeline.encode_file(str(path), EncodeOptions(jobs=1), progress)
+        passes.encode_file(str(path), EncodeOptions(jobs=1), progress)
     assert calls
 
 
@@ -310,7 +310,7 @@ def change_at_random(file: str, folder: str, seed: str, first: int, last: int) -
     path.write_bytes(data)
     # What tells of symbols and strings is what was read twice.
     sound = bytes(pybtf.encode(path, features="default,global_var", jobs=1).data)
-    original = pipeline._encode_images
+    original = passes._encode_images
     for number in range(first, last):
         dice = random.Random(f"{seed}/{number}")
         print(f"start {number}", flush=True)
@@ -348,7 +348,7 @@ def change_at_random(file: str, folder: str, seed: str, first: int, last: int) -
             return original(*arguments)
 
         try:
-            with mock.patch.object(pipeline, "_encode_images", hooked):
+            with mock.patch.object(passes, "_encode_images", hooked):
                 made = pybtf.encode(path, features="default,global_var", jobs=1 + number % 2)
             answer = "same" if bytes(made.data) == sound else "WRONG BYTES"
         except InputError as error:

@@ -16,7 +16,7 @@ from pybtf import inputs
 from pybtf.differences.select import read_patterns
 from pybtf.errors import InputError
 from pybtf.inputs import read_list
-from pybtf.lockfile import read_lock
+from pybtf.reproduce.lockfile import read_lock
 from tests.conftest import ROOT, environment
 
 ELF = ROOT / "fixtures" / "bin" / "01_char.gcc-O0-5-obj.elf"

@@ -275,12 +275,12 @@ def test_not_in_the_main_thread(make: Make) -> None:
 def test_a_killed_process_has_given_its_tokens_back(make: Make) -> None:
     code = (
         "import os, sys, time\n"
-        "import pybtf.pahole.main as main, pybtf.pipeline as pipeline\n"
+        "import pybtf.pahole.main as main, pybtf.pipeline.passes as passes\n"
         "def encode_file(*_, **options):\n"
         "    print('working', flush=True)\n"
         "    for _ in range(6000):\n"
         "        time.sleep(0.01)\n"  # a signal that comes just before one of them is handled after it
-        "pipeline.encode_file = encode_file\n"
+        "passes.encode_file = encode_file\n"
         "import pybtf.pahole.run as run\n"
         "run.BYTES_PER_WORKER = 1\n"
         f"sys.exit(main.main(['-J', '-j4', {str(ELF)!r}]))"

@@ -13,7 +13,7 @@ from pybtf.btf.kinds import Kind
 from pybtf.core import codes
 from pybtf.dwarf import faults
 from pybtf.elf import constants as elf_names
-from pybtf.losses import _SORTS
+from pybtf.pipeline.losses import _SORTS
 from tests.conftest import ROOT
 from tools.project import constants
 

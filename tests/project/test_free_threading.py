@@ -14,7 +14,7 @@ from threading import Barrier, Thread
 from typing import Any
 
 from pybtf import BTF
-from pybtf.threads import SideBySide
+from pybtf.support.threads import SideBySide
 from tests.conftest import ROOT
 
 THREADS = 8

@@ -19,7 +19,8 @@ from tests.conftest import ROOT
 SOURCES = ROOT / "src" / "pybtf"
 
 LAYERS = {
-    "basics": "",
+    "support": "",
+    "basics": "support",
     "core/support": "",
     "core/btf": "basics core/support",
     "core/model": "core/support",
@@ -44,35 +45,33 @@ LAYERS = {
         "core/support core/btf core/model core/elf core/strings "
         "core/dwarf core/classes core/functions core/values core/dedup core/encode core/reduction"
     ),
-    "elf": "basics core/support core/elf",
-    "btf": "basics core/support core/btf core/dedup core/encode core/dump elf",
-    "dwarf": "basics core elf",
-    "request": "basics core/dedup elf btf",
-    "pipeline": "basics core/elf core elf btf dwarf request",
-    "verify": "basics core/btf core/elf core/accept elf btf request",
-    "explain": "basics core core/elf elf btf dwarf request pipeline",
-    "differences": "basics core/btf core/diff btf request",
-    "merging": "basics core/btf core/elf core/support core/values core elf btf dwarf request pipeline",
-    "workers": "basics core/support elf",
-    "pictures": "basics core/btf core/show btf",
-    "interface": "basics btf request pipeline explain differences",
-    "reproduce": "basics btf dwarf request pipeline workers interface",
+    "elf": "support basics core/support core/elf",
+    "btf": "support basics core/support core/btf core/dedup core/encode core/dump elf",
+    "dwarf": "support basics core elf",
+    "request": "support basics core/dedup elf btf",
+    "pipeline": "support basics core/elf core elf btf dwarf request",
+    "verify": "support basics core/btf core/elf core/accept elf btf request",
+    "explain": "support basics core core/elf elf btf dwarf request pipeline",
+    "differences": "support basics core/btf core/diff btf request",
+    "merging": "support basics core/btf core/elf core/support core/values core elf btf dwarf request pipeline",
+    "workers": "support core/support elf",
+    "pictures": "support basics core/btf core/show btf",
+    "interface": "support basics btf request pipeline explain differences",
+    "reproduce": "support basics btf dwarf request pipeline workers interface",
     "cli": (
-        "basics core/support core/btf core/dump core/show "
+        "support basics core/support core/btf core/dump core/show "
         "elf btf request pipeline verify explain differences merging workers pictures interface reproduce"
     ),
-    "pahole": "basics core/support core/btf core/show elf btf request pipeline merging cli",
+    "pahole": "support basics core/support core/btf core/show elf btf request pipeline merging cli",
     "start": "cli",
 }
 """Each layer, from the bottom up, and what it uses besides itself. A folder is a layer; for single files see FILES."""
 
 FILES = {
-    "basics": "_version errors isolation light_thread process records suggest threads timings unreadable",
+    "basics": "_version errors unreadable",
     "request": "base encoded features inputs languages options report",
-    "pipeline": "belonging companions loaded losses pipeline run_errors run_report run_threads",
     "workers": "scratch workers",
     "interface": "__init__ api batch",
-    "reproduce": "lockfile reproduce trial",
     "start": "__main__",
 }
 LAYER_OF = {file: layer for layer, files in FILES.items() for file in files.split()}

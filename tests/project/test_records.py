@@ -12,8 +12,8 @@ import pytest
 from pybtf.errors import Place
 from pybtf.features import Features
 from pybtf.options import EncodeOptions
-from pybtf.records import NamedTuple, field, record, replace
 from pybtf.report import Report, Tally
+from pybtf.support.records import NamedTuple, field, record, replace
 
 
 @record(frozen=True)

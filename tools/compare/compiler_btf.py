@@ -15,7 +15,7 @@ from typing import Any
 
 from pybtf.merging.compiler_btf import merge_compiled
 from pybtf.options import make_options
-from pybtf.pipeline import encode_file
+from pybtf.pipeline.passes import encode_file
 from tests.builders.meaning import meanings
 
 

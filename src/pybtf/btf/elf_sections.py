@@ -8,7 +8,7 @@ from itertools import islice
 
 from pybtf.elf.constants import SHF_COMPRESSED, SHN_XINDEX, SHT_NOBITS, SHT_NULL
 from pybtf.errors import InputError, Place
-from pybtf.records import record
+from pybtf.support.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from pybtf.core.btf.type_section import check_section, checked_words, place_of_field
 from pybtf.errors import InputError, Place
-from pybtf.records import NamedTuple
+from pybtf.support.records import NamedTuple
 
 from .kinds import MAGIC, LayoutEntry
 

@@ -13,7 +13,7 @@ import click
 from .. import __version__
 from ..errors import UsageError, quoted
 from ..options import MAX_JOBS
-from ..process import write_stdout
+from ..support.process import write_stdout
 from . import manual
 from .arguments import number_of_jobs
 from .main import COMPLETE_VARIABLE
@@ -84,7 +84,7 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            from ..suggest import did_you_mean
+            from ..support.suggest import did_you_mean
             from .habits import of_words
 
             hint = did_you_mean(name, COMMANDS) or of_words(args) or f"; there are {', '.join(COMMANDS)}"
@@ -167,7 +167,7 @@ def _like_option(error: click.NoSuchOption) -> str:
     name = error.option_name
     if error.ctx is None or not name.startswith("--"):
         return ""
-    from ..suggest import all_close
+    from ..support.suggest import all_close
 
     params = [*error.ctx.command.params, error.ctx.command.get_help_option(error.ctx)]
     known = [each for param in params if param is not None for each in (*param.opts, *param.secondary_opts)]

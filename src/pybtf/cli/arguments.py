@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from ..errors import UsageError, quoted
 from ..options import MAX_JOBS
-from ..records import record
+from ..support.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

@@ -14,15 +14,15 @@ from functools import partial
 from .. import __version__
 from ..base import Base, Opening
 from ..batch import encode_one, share
-from ..belonging import refuse_modules
 from ..elf.mapped import TRUNCATED, mapped
 from ..elf.packed import require_plain
 from ..errors import DEGRADED, OutputError, UsageError
 from ..inputs import RealPaths, find_inputs, plain_name
 from ..options import EncodeOptions
-from ..records import record, replace
+from ..pipeline.belonging import refuse_modules
 from ..report import SCHEMA
-from ..timings import NS, Pass, Timings, render, since_process_start
+from ..support.records import record, replace
+from ..support.timings import NS, Pass, Timings, render, since_process_start
 from ..workers import Ended, Workers
 from . import console, summary
 from .faults import BUG, FAILED, bug, explain, named, trace
@@ -106,7 +106,7 @@ def _run(request: Request, options: EncodeOptions, base: Opening) -> int:
             refuse_modules((task.path for task in tasks if task.problem is None), others)
         _check_targets(tasks, request, options)
     with timings.pass_("import"):
-        from .. import pipeline  # noqa: F401 - once, not by each worker
+        from ..pipeline import passes  # noqa: F401 - once, not by each worker
     options = replace(options, base=base.result(timings))
     results = _encode_all(request, options, tasks, timings)
     _tell(request, options, tasks, results, timings)

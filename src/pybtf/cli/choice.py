@@ -50,7 +50,7 @@ def require_file_last(command: str, names: Sequence[str], file: str) -> None:
         raise UsageError(f"{file}: no such file. FILE comes last: pybtf {command} {right}")
     if "/" in file or "." in file:
         return
-    from ..suggest import file_like
+    from ..support.suggest import file_like
 
     if not file_like(file):
         what = "a pattern" if _WILD & set(file) else "a name"

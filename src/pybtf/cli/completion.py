@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import BashComplete, CompletionItem, get_completion_class, shell_complete
 
-from ..process import write_stdout
+from ..support.process import write_stdout
 from .app import COMMANDS, Command, Group, group
 from .main import COMPLETE_VARIABLE
 

@@ -66,7 +66,7 @@ def decode(
     except NoSuchTypeError as error:
         near = _nearest(types, which) if isinstance(which, str) else ""
         raise NoSuchTypeError(f"{error}. {near}" if near else str(error)) from None
-    from ..process import printing
+    from ..support.process import printing
 
     with printing() as put:
         _print(put, types, type, path, start, pieces, most, json)

@@ -8,7 +8,7 @@ import sys
 
 from ..errors import InputError, UsageError, printable, quoted
 from ..options import MAX_JOBS
-from ..process import write_stdout
+from ..support.process import write_stdout
 from . import console
 from .arguments import FLAG, JOBS, PATH, TEXTS, Option
 from .faults import BUG

@@ -58,7 +58,7 @@ def dump(
         _put(pieces.append, view, chosen, format, unsorted, pretty)
         write(str(output), b"".join(pieces))
         return 0
-    from ..process import printing
+    from ..support.process import printing
 
     with printing() as put:
         _put(put, view, chosen, format, unsorted, pretty)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import UsageError, printable
-from ..process import write_stdout
+from ..support.process import write_stdout
 from .arguments import FLAG, JOBS, PATH, TEXTS, Option
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ from .. import features as feature_names
 from ..errors import UsageError
 from ..languages import excluded_by_environment
 from ..options import make_options
-from ..records import replace
+from ..support.records import replace
 from . import console
 from .request import Request
 

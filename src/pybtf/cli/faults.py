@@ -6,7 +6,7 @@ import errno
 import os
 
 from ..errors import InternalError, PybtfError, one_line
-from ..process import STDOUT, forget_stdout
+from ..support.process import STDOUT, forget_stdout
 from . import console
 
 FAILED = 1

@@ -15,7 +15,7 @@ from _thread import allocate_lock
 
 from ..core.support.end_signals import EndSignalsHeld
 from ..elf.atomic import Replacement
-from ..light_thread import LightThread
+from ..support.light_thread import LightThread
 from . import console
 from .faults import INTERRUPTED
 

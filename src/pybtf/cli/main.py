@@ -52,10 +52,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def program() -> None:
     """The installed command: `main`, and the end of the process."""
     if "PYTHONHOME" in os.environ or "PYTHONPATH" in os.environ:
-        from ..isolation import isolate
+        from ..support.isolation import isolate
 
         isolate()
-    from ..process import run
+    from ..support.process import run
 
     run(main, "pybtf")
 
@@ -77,7 +77,7 @@ def guarded(work: Callable[[], int]) -> int:
     """Run `work`; whatever goes wrong becomes one message on standard error and a status. Never raises."""
     try:
         status = work()
-        from ..process import write_stdout
+        from ..support.process import write_stdout
 
         write_stdout("")
         return status
@@ -87,13 +87,13 @@ def guarded(work: Callable[[], int]) -> int:
 
             return report_fault(error)
         except (MemoryError, SystemError):
-            from ..process import without_memory
+            from ..support.process import without_memory
 
             return without_memory(error, "pybtf")
 
 
 def _print(text: str) -> int:
-    from ..process import write_stdout
+    from ..support.process import write_stdout
 
     write_stdout(text)
     return 0

@@ -8,7 +8,7 @@ from ..errors import InputError, MergeError, NothingToEncode, UsageError
 from ..features import Features
 from ..languages import excluded_by_environment
 from ..options import EncodeOptions, make_options
-from ..process import last_work
+from ..support.process import last_work
 from . import console
 from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
 from .request import STDOUT, Request, same
@@ -153,7 +153,7 @@ def _merged(
         encoded = merge_file(file, options, sources, read=read)
         _check_read(request, read)
         if verify:
-            from ..pipeline import encode_file
+            from ..pipeline.passes import encode_file
 
             try:
                 wanted = encode_file(file, options)

@@ -6,7 +6,7 @@ import os
 import sys
 
 from ..errors import UsageError
-from ..process import write_stdout
+from ..support.process import write_stdout
 from .request import STDOUT, path_of, same
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -42,8 +42,8 @@ def opened(file: str, base: str | None, output: str | None) -> list[str]:
     beside = os.path.join(os.path.dirname(file), "vmlinux")  # noqa: PTH118, PTH120
     read = [file, beside if base is None else base]
     if replaces_elf(output):
-        from ..companions import companions
         from ..elf.mapped import mapped
+        from ..pipeline.companions import companions
 
         with mapped():
             found = [path for each in read for path, _ in companions(each)]

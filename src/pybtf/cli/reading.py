@@ -56,7 +56,7 @@ def encode(path: str, base: tuple[bytes, str] | None) -> bytes:
     from ..elf.mapped import mapped
     from ..errors import EncodeError
     from ..options import make_options
-    from ..pipeline import encode_file
+    from ..pipeline.passes import encode_file
     from .interrupt import PromptInterrupt
     from .progress import Progress
 

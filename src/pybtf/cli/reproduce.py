@@ -13,11 +13,11 @@ from click.shell_completion import CompletionItem
 from .. import __version__
 from ..errors import InputError, UsageError, counted, printable, quoted
 from ..languages import excluded_by_environment
-from ..lockfile import Locked, is_digest, lock_text, read_lock
 from ..options import make_options
-from ..process import write_stdout
-from ..records import replace
-from ..reproduce import Circumstance, Expectation, Question, Result, Trial, circumstances, reproduce
+from ..reproduce.lockfile import Locked, is_digest, lock_text, read_lock
+from ..reproduce.reproduce import Circumstance, Expectation, Question, Result, Trial, circumstances, reproduce
+from ..support.process import write_stdout
+from ..support.records import replace
 from . import console
 from .app import Command, Jobs
 from .click_command import FILE, complete_features, complete_languages
@@ -144,7 +144,7 @@ def _questions(
     # Finds misspelt names before any work.
     make_options(first.features, 1, first.lang, first.lang_exclude, base, standalone, force_base)
     if base is None and not standalone:
-        from ..belonging import refuse_modules
+        from ..pipeline.belonging import refuse_modules
 
         refuse_modules(files)
     return [replace(first, path=path) for path in files]

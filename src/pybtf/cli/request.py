@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..errors import UsageError
-from ..records import record
+from ..support.records import record
 from . import console
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -108,7 +108,7 @@ def spare_companions(outputs: Iterable[tuple[str, str | None]], files: Iterable[
     there = [(option, name) for option, name in outputs if name not in (None, STDOUT) and replaces_elf(str(name))]
     if not there:
         return
-    from ..companions import companions
+    from ..pipeline.companions import companions
 
     found = {(of.st_dev, of.st_ino): (path, file) for file in files for path, of in companions(file, package)}
     for option, name in there:

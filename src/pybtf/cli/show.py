@@ -7,8 +7,8 @@ import sys
 
 from ..btf.kind_numbers import STRUCT, UNION
 from ..errors import InputError, UsageError, quoted
-from ..process import printing
-from ..records import record
+from ..support.process import printing
+from ..support.records import record
 from .arguments import FLAG, PATH, TEXT, Option, number_of
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.

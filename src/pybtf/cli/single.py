@@ -8,7 +8,7 @@ import time
 
 from ..errors import DEGRADED, UsageError, printable
 from ..options import EncodeOptions
-from ..timings import NS, render, since_process_start
+from ..support.timings import NS, render, since_process_start
 from . import console, summary
 from .progress import Progress
 from .request import (
@@ -98,10 +98,10 @@ def _encode(request: Request, options: EncodeOptions) -> tuple[Encoded, bytes]:
 
                 places = request.provenance is not None
                 return encode_in_detail(file, options, progress, names=request.report_detail, places=places)
-            from ..pipeline import encode_file
+            from ..pipeline.passes import encode_file
 
             return encode_file(file, options, progress), b""
-        from ..pipeline import encode_combined
+        from ..pipeline.passes import encode_combined
 
         return encode_combined(request.files, options, progress), b""
 

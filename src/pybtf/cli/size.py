@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..btf.kind_numbers import KIND_NAMES
 from ..errors import UsageError, printable, quoted
-from ..process import write_stdout
+from ..support.process import write_stdout
 from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option, number_of
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.

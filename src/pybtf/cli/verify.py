@@ -6,7 +6,7 @@ import os
 
 from ..errors import UsageError, printable, quoted
 from ..options import MAX_JOBS
-from ..process import write_stdout
+from ..support.process import write_stdout
 from . import console
 from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
 from .faults import BUG, FAILED

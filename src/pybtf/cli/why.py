@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import UsageError, printable
 from ..languages import excluded_by_environment
-from ..process import write_stdout
+from ..support.process import write_stdout
 from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.

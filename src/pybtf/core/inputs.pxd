@@ -45,7 +45,7 @@ cdef class Inputs:
     cdef FunctionTable symbols  # of the file in work
     cdef FunctionTable functions    # of all files
     cdef list buffers           # what the sections are in
-    cdef list pieces            # objects whose values are read, see loaded.py
+    cdef list pieces            # objects whose values are read, see pipeline/loaded.py
     cdef object digest          # what `take_values` was given
     cdef object block_digest
     cdef object find

@@ -125,8 +125,9 @@ class Inputs:
     ):
         """`functions`: the table of all files, if there are several (see `next_file`); `symbols` are those of one.
 
-        `ranges`: where variables may lie, as `variable_ranges` of loaded.py has it; `names`: of all sections, by index.
-        Both are empty where no variables are wanted. `force`: variables that BTF cannot express are passed over.
+        `ranges`: where variables may lie, as `variable_ranges` of pipeline/loaded.py has it; `names`: of all sections,
+        by index. Both are empty where no variables are wanted. `force`: variables that BTF cannot express are passed
+        over.
 
         `languages`: those to encode if `only_languages`, else those to leave out.
 
@@ -337,7 +338,7 @@ class Inputs:
         return self.x.n_units
 
     def take_values(self, pieces, digest=None, block_digest=None, find=None):
-        """Takes units from values of objects in place of DWARF: pieces as loaded.py describes them, in order.
+        """Takes units from values of objects in place of DWARF: pieces as pipeline/loaded.py describes them, in order.
 
         Of those that are awaited a worker reads the values when it has claimed the unit; `block_digest(bytes)` gives
         the digests that stored_payload.py needs. Where they are not, or `digest(values)` is another one than the

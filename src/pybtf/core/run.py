@@ -1,7 +1,7 @@
 """One encoding, and what follows the last unit: certify, one list of all types, de-duplication, the bytes.
 
-Before that come the inputs (inputs.py) and the hand-over of units to the encoder (ring.py); pipeline.py calls all of it
-in order.
+Before that come the inputs (inputs.py) and the hand-over of units to the encoder (ring.py); pipeline/passes.py calls
+all of it in order.
 """
 
 import cython

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..records import record
+from ..support.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

@@ -17,7 +17,7 @@ from ..btf.fields import resolve
 from ..btf.kernel_target import Kernel, KernelRelocator
 from ..btf.types import Array, Composite, Enumeration, Type
 from ..errors import InputError, PybtfError, shortened
-from ..records import record
+from ..support.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

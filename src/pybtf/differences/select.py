@@ -7,7 +7,7 @@ from fnmatch import translate
 
 from ..errors import UsageError, quoted
 from ..inputs import read_bounded
-from ..records import replace
+from ..support.records import replace
 from .model import CATEGORIES, CLASSES, classes_of
 from .words import PLURALS
 
@@ -37,7 +37,7 @@ def split_list(texts: Iterable[str], known: Iterable[str], option: str) -> tuple
     known = list(known)
     for word in found:
         if word not in known:
-            from ..suggest import did_you_mean
+            from ..support.suggest import did_you_mean
 
             hint = did_you_mean(word, known) or f"; expected one of {', '.join(known)}"
             raise UsageError(f"--{option}: unknown value {quoted(word)}{hint}")

@@ -29,7 +29,7 @@ from pybtf.dwarf import separate
 from pybtf.elf.image import ElfImage
 from pybtf.elf.notes import build_id
 from pybtf.errors import InputError, shortened
-from pybtf.records import record
+from pybtf.support.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

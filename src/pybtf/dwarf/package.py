@@ -11,7 +11,7 @@ from struct import unpack_from
 
 from pybtf.elf.image import ElfImage, Section
 from pybtf.errors import InputError, Place
-from pybtf.records import record
+from pybtf.support.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 from elftools.dwarf.enums import ENUM_DW_AT, ENUM_DW_FORM
 
 from pybtf.errors import InputError
-from pybtf.records import record
+from pybtf.support.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

@@ -14,7 +14,7 @@ from pybtf.elf.image import ElfImage, Section, Source
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.relocation import relocated
 from pybtf.errors import InputError, NothingToEncode, Place
-from pybtf.records import replace
+from pybtf.support.records import replace
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

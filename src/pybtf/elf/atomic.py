@@ -46,7 +46,7 @@ import stat
 
 from pybtf.core.support.end_signals import EndSignalsHeld
 from pybtf.errors import OutputError
-from pybtf.records import record
+from pybtf.support.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

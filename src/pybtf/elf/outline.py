@@ -35,7 +35,7 @@ from pybtf.elf.wire import (
     wire_of,
 )
 from pybtf.errors import InputError, Place
-from pybtf.records import record
+from pybtf.support.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

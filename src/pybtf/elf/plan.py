@@ -56,7 +56,7 @@ from pybtf.elf.constants import (
 from pybtf.elf.outline import Outline
 from pybtf.elf.wire import Phdr, Shdr
 from pybtf.errors import InputError, OutputError, Place
-from pybtf.records import field, record
+from pybtf.support.records import field, record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

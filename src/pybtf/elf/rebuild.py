@@ -26,7 +26,7 @@ from pybtf.elf.constants import (
 from pybtf.elf.outline import Outline
 from pybtf.elf.wire import Shdr
 from pybtf.errors import InputError, Place
-from pybtf.records import record
+from pybtf.support.records import record
 
 _MAX_ALIGN = 64
 """In the file, where it is of use only to those who map it. What a section is given in memory is in its header."""

@@ -91,7 +91,7 @@ def function_table_meanwhile(
     Raises as `function_table`, and so does what waits. The thread has all it needs for itself, so nothing breaks if
     nobody waits for it.
     """
-    from pybtf.light_thread import LightThread
+    from pybtf.support.light_thread import LightThread
 
     symtab, source = _symtab(image)
     table = FunctionTable()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from struct import Struct
 
-from pybtf.records import NamedTuple
+from pybtf.support.records import NamedTuple
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

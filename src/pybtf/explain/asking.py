@@ -13,10 +13,10 @@ from ..dwarf.sections import DebugSections
 from ..elf.image import ElfImage
 from ..errors import UsageError
 from ..options import EncodeOptions, make_options
-from ..pipeline import encode_file
-from ..records import field, record, replace
+from ..pipeline.passes import encode_file
 from ..report import Report
-from ..timings import Timings
+from ..support.records import field, record, replace
+from ..support.timings import Timings
 from .functions import evidence, only_described
 from .inquiry import KEYWORDS, Inquiry
 from .others import type_evidence, type_reason, variable_evidence
@@ -172,7 +172,7 @@ def is_pattern(name: str) -> bool:
 
 
 def _like(inquiry: Inquiry, name: str) -> list[str]:
-    from ..suggest import closest
+    from ..support.suggest import closest
 
     keyword, _, plain = name.partition(" ")
     wanted = plain if keyword in KEYWORDS else name

@@ -9,14 +9,14 @@ from ..dwarf.sections import DebugSections
 from ..elf.image import ElfImage
 from ..encoded import Encoded
 from ..options import EncodeOptions
-from ..pipeline import encode_file
+from ..pipeline.passes import encode_file
 from .asking import with_base
 from .inquiry import Inquiry
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..pipeline import Progress
+    from ..pipeline.passes import Progress
 
 
 def encode_in_detail(

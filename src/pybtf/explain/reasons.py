@@ -146,7 +146,7 @@ def check_reason(text: str) -> tuple[str, str]:
     if reason == "in_btf":
         return kind, IN_BTF
     if reason not in reasons:
-        from ..suggest import did_you_mean
+        from ..support.suggest import did_you_mean
 
         hint = did_you_mean(reason, reasons)
         raise UsageError(f"no {kind} is left out because of {quoted(reason)}{hint}; there are {', '.join(reasons)}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from pybtf.errors import InputError, Place
-from pybtf.records import record
+from pybtf.support.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

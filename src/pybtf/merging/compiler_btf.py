@@ -27,15 +27,15 @@ from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import function_table, symbol_source
 from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, Place
-from pybtf.loaded import PERCPU, ObjectValues, UnitValues, load
 from pybtf.merging.facts import has_dwarf
 from pybtf.merging.linked import check_options, tell_of_others
 from pybtf.merging.payloads import images
 from pybtf.merging.pieces import RULES, digest
 from pybtf.options import EncodeOptions
-from pybtf.pipeline import encode_images, new_report, option_bits
-from pybtf.records import record
-from pybtf.timings import Timings
+from pybtf.pipeline.loaded import PERCPU, ObjectValues, UnitValues, load
+from pybtf.pipeline.passes import encode_images, new_report, option_bits
+from pybtf.support.records import record
+from pybtf.support.timings import Timings
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Final
 
-    from pybtf.pipeline import Progress
+    from pybtf.pipeline.passes import Progress
     from pybtf.report import Report
 
 BTF: Final = ".BTF"

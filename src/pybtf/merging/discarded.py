@@ -12,7 +12,7 @@ from __future__ import annotations
 from struct import Struct
 
 from pybtf.core.codes import VALUES
-from pybtf.records import record
+from pybtf.support.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

@@ -19,7 +19,7 @@ from pybtf.merging.index import find_index, find_payloads, index_of
 from pybtf.merging.objects import object_values, require_object
 from pybtf.merging.pieces import INLINE, ONE_UNIT, RULES, Piece, payloads
 from pybtf.merging.placing import Placing, is_stored, put_into_store, put_values, with_values
-from pybtf.records import record
+from pybtf.support.records import record
 
 DONE = "done"
 NOTHING = "nothing"

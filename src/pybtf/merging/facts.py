@@ -12,7 +12,7 @@ from pybtf.elf.image import ElfImage
 from pybtf.elf.symbols import symbol_source
 from pybtf.features import SHAPING, Features
 from pybtf.merging.pieces import digest
-from pybtf.pipeline import option_bits
+from pybtf.pipeline.passes import option_bits
 
 
 def shaping(features: Features) -> int:

@@ -15,22 +15,22 @@ from pybtf.elf.symbols import symbol_source
 from pybtf.elf.values_index import STRIPPED
 from pybtf.encoded import Encoded
 from pybtf.errors import DiscardedError, EncodeError, InputError, Place, counted
-from pybtf.loaded import LoadedFile, load
 from pybtf.merging.facts import has_dwarf, shaping, shaping_names
 from pybtf.merging.index import find_index, index_of
 from pybtf.merging.payloads import Payloads
 from pybtf.merging.pieces import ONE_UNIT, RULES, Piece, digest
 from pybtf.options import EncodeOptions
-from pybtf.pipeline import encode_file, encode_images, new_report
-from pybtf.records import record, replace
-from pybtf.timings import Timings
+from pybtf.pipeline.loaded import LoadedFile, load
+from pybtf.pipeline.passes import encode_file, encode_images, new_report
+from pybtf.support.records import record, replace
+from pybtf.support.timings import Timings
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pybtf.pipeline import Progress
+    from pybtf.pipeline.passes import Progress
     from pybtf.report import Report
 
 MOST_NAMES = 3

@@ -29,7 +29,7 @@ from pybtf.features import Features
 from pybtf.merging.discarded import mark_discarded
 from pybtf.merging.facts import shaping, source_digest, source_files
 from pybtf.merging.pieces import ONE_UNIT, RULES, Piece, addresses_at, payload_digest
-from pybtf.records import record
+from pybtf.support.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

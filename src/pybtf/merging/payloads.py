@@ -20,7 +20,6 @@ from pybtf.elf.constants import SHF_EXECINSTR
 from pybtf.elf.image import ElfImage, Source
 from pybtf.elf.values_index import STRIPPED
 from pybtf.errors import InputError
-from pybtf.loaded import LoadedFile, ObjectValues, UnitValues
 from pybtf.merging.archives import check_member, files_of, is_archive, members
 from pybtf.merging.facts import has_dwarf, source_digest
 from pybtf.merging.index import find_index, find_payloads, index_of
@@ -35,7 +34,8 @@ from pybtf.merging.pieces import (
     stored_path,
     stored_payload,
 )
-from pybtf.pipeline import Buffer
+from pybtf.pipeline.loaded import LoadedFile, ObjectValues, UnitValues
+from pybtf.pipeline.passes import Buffer
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

@@ -21,7 +21,7 @@ from pybtf._version import __version__
 from pybtf.btf.kind_numbers import KIND_NAMES
 from pybtf.core.elf import link_facts as core
 from pybtf.merging.pieces import RULES, Bytes, Piece, digest
-from pybtf.pipeline import option_bits
+from pybtf.pipeline.passes import option_bits
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from pybtf.core.elf.function_table import FunctionTable
     from pybtf.elf.image import ElfImage
-    from pybtf.loaded import VariableRange
     from pybtf.merging.cache import Cache, Result
     from pybtf.options import EncodeOptions
+    from pybtf.pipeline.loaded import VariableRange
 
 _NUMBERS = (
     "units", "filtered", "types_before", "types_kept", "units_again", "units_whole", "n_conflicts", "type_size",
@@ -45,7 +45,7 @@ _SIZE = 4
 
 
 class Memory:
-    """What a cache remembers of one link, for a run on its values (`UnitValues` in loaded.py)."""
+    """What a cache remembers of one link, for a run on its values (`UnitValues` in pipeline/loaded.py)."""
 
     def __init__(self, cache: Cache, image: ElfImage, pieces: list[Piece], options: EncodeOptions) -> None:
         self._cache = cache
@@ -81,7 +81,7 @@ def key_of(
     ranges: Sequence[VariableRange],
 ) -> bytes:
     """The digest of all that the BTF of a link without a base depends on. `symbols` are frozen; `ranges` are those of
-    `variable_ranges` (loaded.py).
+    `variable_ranges` (pipeline/loaded.py).
     """
     wanted = [(first, size, start, section) for first, size, start, section, included in ranges if included]
     names = image.names() if wanted else ()

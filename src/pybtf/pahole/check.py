@@ -13,7 +13,7 @@ import sys
 
 from ..cli import console
 from ..errors import InternalError
-from ..process import write_stdout
+from ..support.process import write_stdout
 from .main import PROGRAM
 
 BTF = bytes.fromhex(
@@ -52,7 +52,7 @@ def check() -> int:
     from ..elf.image import ElfImage
     from ..features import Features
     from ..options import make_options
-    from ..pipeline import encode_images
+    from ..pipeline.passes import encode_images
     from ..report import Report
     from .main import VERSION, claimed_version
 

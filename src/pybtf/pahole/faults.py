@@ -7,7 +7,7 @@ import sys
 
 from ..cli import console
 from ..cli.faults import BUG, FAILED, TRACEBACK_VARIABLE, explain, is_of_stdout
-from ..process import forget_stdout
+from ..support.process import forget_stdout
 from .main import PROGRAM
 
 USAGE = 64

@@ -45,10 +45,10 @@ def program() -> None:
     from os import environ  # imported by the interpreter already
 
     if "PYTHONHOME" in environ or "PYTHONPATH" in environ:
-        from ..isolation import isolate
+        from ..support.isolation import isolate
 
         isolate()
-    from ..process import run
+    from ..support.process import run
 
     run(main, PROGRAM)
 
@@ -85,7 +85,7 @@ def guarded(work: Callable[[], int]) -> int:
     """Run `work`; whatever goes wrong becomes one message on standard error and a status."""
     try:
         status = work()
-        from ..process import write_stdout
+        from ..support.process import write_stdout
 
         write_stdout("")
         return status
@@ -96,14 +96,14 @@ def guarded(work: Callable[[], int]) -> int:
             sys.stderr.write(f"{PROGRAM}: error: {other.strerror}\n")
             return 1
         except (MemoryError, SystemError):
-            from ..process import without_memory
+            from ..support.process import without_memory
 
             return without_memory(error, PROGRAM)
         return report_fault(error)
 
 
 def _print(text: str) -> int:
-    from ..process import write_stdout
+    from ..support.process import write_stdout
 
     write_stdout(text)
     return 0

@@ -10,7 +10,7 @@ import os
 
 from ..btf.kind_numbers import ENUM, ENUM64, FWD, STRUCT, TYPEDEF, UNION
 from ..errors import InputError, UsageError, printable, quoted
-from ..process import printing
+from ..support.process import printing
 from .alike import different, firsts, in_order
 from .request import LARGE_HOLES, NAMES, is_elf
 

@@ -23,8 +23,8 @@ import os
 
 from ..errors import InputError, NothingToEncode, Place, UsageError, counted, printable
 from ..options import available_cpus, make_options
-from ..process import write_stdout
-from ..records import replace
+from ..support.process import write_stdout
+from ..support.records import replace
 from .main import PROGRAM
 from .request import Answer, Request
 
@@ -92,8 +92,8 @@ def _encode(request: Request) -> Encoded:
 
 def _encode_by(request: Request, options: EncodeOptions) -> Encoded:
     from ..base import open_base
-    from ..pipeline import encode_file
-    from ..timings import Timings
+    from ..pipeline.passes import encode_file
+    from ..support.timings import Timings
 
     timings = Timings()
     base = open_base(options.base, timings, once=True)
@@ -239,7 +239,7 @@ def _check_companions(request: Request) -> None:
 
     if request.detached is None or not replaces_elf(request.detached):
         return
-    from ..companions import companions
+    from ..pipeline.companions import companions
 
     there = os.stat(request.detached)  # noqa: PTH116
     for path, found in companions(request.file):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..btf.kind_numbers import ARRAY, ENUM, ENUM64, FLOAT, PTR, STRUCT, UNION
 from ..errors import InputError
-from ..records import record
+from ..support.records import record
 from .markup import escaped, shortened
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.

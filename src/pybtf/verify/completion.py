@@ -32,7 +32,7 @@ from ..elf.constants import SHN_LORESERVE, SHT_SYMTAB
 from ..elf.image import ElfImage
 from ..elf.symbols import symbol_error, symbol_source
 from ..errors import PybtfError
-from ..records import record
+from ..support.records import record
 
 SYMBOLS, CONFIG = ".ksyms", ".kconfig"
 DUMMY = b"dummy_ksym"

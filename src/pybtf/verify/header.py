@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cmp_to_key
 
 from ..core.btf.type_section import header_words
-from ..records import record
+from ..support.records import record
 from .rules import NUMBERS
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.

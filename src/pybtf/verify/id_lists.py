@@ -27,7 +27,7 @@ from ..elf.constants import SHT_SYMTAB
 from ..elf.image import ElfImage, Section
 from ..elf.symbols import symbol_error, symbol_source
 from ..errors import InputError, Place, counted
-from ..records import record
+from ..support.records import record
 from .judge import LOST, ODD, REJECTED
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..core.accept.accept_layer import Layer
-from ..records import record
+from ..support.records import record
 from .header import check_header
 from .rules import FIT, GRAPH, NUMBERS, ORDER, RULES, SPECIAL, Rule
 

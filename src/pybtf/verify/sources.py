@@ -16,7 +16,7 @@ from ..elf.image import ElfImage
 from ..elf.modules import is_module, release_of_module
 from ..elf.packed import open_module, unpack
 from ..errors import InputError, Place
-from ..records import record
+from ..support.records import record
 from .judge import MODULE, USER, VMLINUX
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from ..btf.kind_numbers import ARRAY, CONST, DECL_TAG, PTR, RESTRICT, STRUCT, TYPE_TAG, TYPEDEF, VOLATILE
 from ..core.accept.accept_layer import Layer
-from ..records import record
+from ..support.records import record
 from .rules import NUMBERS
 
 _MODIFIERS = (TYPEDEF, VOLATILE, CONST, RESTRICT, TYPE_TAG)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..btf.opening import base_beside
 from ..core.accept.accept_layer import Layer
 from ..errors import InputError, Place
-from ..records import record
+from ..support.records import record
 from . import words
 from .fit import evidence, is_wrong
 from .judge import MODULE, NEWEST, READ_SINCE, USER, VERSIONS, VMLINUX, Judgement, judge

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pybtf.core.run import Run
-from pybtf.light_thread import LightThread
+from pybtf.support.light_thread import LightThread
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

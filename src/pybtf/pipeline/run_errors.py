@@ -9,7 +9,7 @@ from pybtf.errors import EncodeError, InputError, InternalError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pybtf.core.run import FaultInfo, Run
-    from pybtf.loaded import UnitValues
+    from pybtf.pipeline.loaded import UnitValues
 
 
 def of_input(image: ElfImage, run: Run, fault: FaultInfo, values: UnitValues | None) -> Exception:

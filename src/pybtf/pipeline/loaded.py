@@ -10,8 +10,8 @@ from pybtf.elf.layout import owners, section_addresses
 from pybtf.elf.symbols import function_table, function_table_meanwhile
 from pybtf.features import Features
 from pybtf.options import EncodeOptions
-from pybtf.records import NamedTuple, record, replace
-from pybtf.timings import Timings
+from pybtf.support.records import NamedTuple, record, replace
+from pybtf.support.timings import Timings
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

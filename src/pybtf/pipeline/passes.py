@@ -20,12 +20,12 @@ from pybtf.elf.image import ElfImage, Source
 from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, InternalError, NothingToEncode, Place
 from pybtf.features import Features
-from pybtf.loaded import LoadedFile, UnitValues, load, variable_ranges
 from pybtf.options import EncodeOptions
-from pybtf.process import keep
+from pybtf.pipeline.loaded import LoadedFile, UnitValues, load, variable_ranges
+from pybtf.pipeline.run_report import fill
 from pybtf.report import Report
-from pybtf.run_report import fill
-from pybtf.timings import Timings
+from pybtf.support.process import keep
+from pybtf.support.timings import Timings
 
 # Known to type checkers under this name; importing `typing` takes longer than this module. What a kernel's usual module
 # does not need is imported where it is: a build starts a process for each of thousands.
@@ -219,7 +219,7 @@ def _encode_images(
     try:
         data, base_data = _encode(run, files, values, options, base, report, progress)
         if base is not None and compare_sizes:
-            from pybtf.belonging import check_sizes
+            from pybtf.pipeline.belonging import check_sizes
 
             check_sizes(compare_sizes[0], run, base)
         facts = run.facts()
@@ -263,7 +263,7 @@ def _encode(
             _work(run, options.jobs, progress)
             _check(file.image, run, values)
         if options.degrade:
-            from pybtf.losses import losses
+            from pybtf.pipeline.losses import losses
 
             report.losses += losses(file.image, file.sections, run)
 
@@ -273,7 +273,7 @@ def _encode(
         _side_by_side(options.jobs, lambda: _certify(run, options.jobs), run.combine)
         _check(image, run, values)
         if options.degrade:
-            from pybtf.losses import renamed
+            from pybtf.pipeline.losses import renamed
 
             report.losses += renamed(run)
 
@@ -282,7 +282,7 @@ def _encode(
         n_types = run.finish()
         _check(image, run)
         if options.degrade:
-            from pybtf.losses import unnameable
+            from pybtf.pipeline.losses import unnameable
 
             report.losses += unnameable(run)
         if n_types == 0 and (base is None or run.facts()["units"] == run.facts()["filtered"]):
@@ -294,7 +294,7 @@ def _encode(
     with timings.pass_("deduplicate"):
         failure, type_id = run.deduplicate()
         if failure:
-            from pybtf.run_errors import of_deduplication
+            from pybtf.pipeline.run_errors import of_deduplication
 
             raise of_deduplication(image, failure, type_id)
 
@@ -306,7 +306,7 @@ def _encode(
 def _why_nothing(options: EncodeOptions, report: Report) -> str:
     """Why it may be that no unit has anything to encode, and what to do then."""
     if report.losses:
-        from pybtf.losses import LEFT_OUT
+        from pybtf.pipeline.losses import LEFT_OUT
 
         left_out = "; ".join(loss.what for loss in report.losses if loss.instead == LEFT_OUT)
         if left_out:
@@ -336,7 +336,7 @@ def _not_surely_of(base: Base | None, images: list[ElfImage], options: EncodeOpt
     """The modules whose sizes are to be compared with those of the base in the end. Raises as `check_base_of`."""
     if options.standalone if base is None else options.force_base:  # as in a build: nobody asks
         return []
-    from pybtf.belonging import check_base_of
+    from pybtf.pipeline.belonging import check_base_of
 
     return [image for image in images if check_base_of(image, options, base)]
 
@@ -412,7 +412,7 @@ def _work(run: Run, jobs: int, progress: Progress | None) -> None:
     if jobs == 1:
         run.work(on_slice)
         return
-    from pybtf.run_threads import work_together
+    from pybtf.pipeline.run_threads import work_together
 
     work_together(run, jobs, on_slice)
 
@@ -433,7 +433,7 @@ def _side_by_side(jobs: int, work: Callable[[], None], other: Callable[[], None]
         work()
         other()
         return
-    from pybtf.run_threads import side_by_side
+    from pybtf.pipeline.run_threads import side_by_side
 
     side_by_side(work, other)
 
@@ -444,7 +444,7 @@ def _check(image: ElfImage, run: Run, values: UnitValues | None = None) -> None:
     error = run.error() if fault is None else None
     if fault is None and error is None:
         return
-    from pybtf import run_errors
+    from pybtf.pipeline import run_errors
 
     if fault is not None:
         raise run_errors.of_input(image, run, fault, values)
@@ -466,7 +466,7 @@ def _bytes_of(run: Run, image: ElfImage, jobs: int, distilled: bool) -> tuple[by
         return data, None
     both = run.distill(data)
     if isinstance(both, int):
-        from pybtf.run_errors import of_distilling
+        from pybtf.pipeline.run_errors import of_distilling
 
         raise of_distilling(image, both)
     return both

@@ -12,11 +12,11 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from ._version import __version__
-from .errors import InputError, Place
-from .inputs import read_bounded
-from .records import record
-from .report import COMPATIBLE_WITH
+from .._version import __version__
+from ..errors import InputError, Place
+from ..inputs import read_bounded
+from ..report import COMPATIBLE_WITH
+from ..support.records import record
 from .reproduce import Question, Result
 
 SCHEMA = 1
@@ -58,7 +58,7 @@ def read_lock(path: str) -> dict[str, Locked]:
         with open(path, "rb") as file:
             text = read_bounded(file)
     except (OSError, ValueError) as error:
-        from .unreadable import unreadable
+        from ..unreadable import unreadable
 
         raise unreadable(path, error, EXPECTED) from error
     try:

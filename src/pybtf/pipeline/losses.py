@@ -6,18 +6,18 @@ first few of each are looked up in the DWARF, by pyelftools, for a name and a pl
 
 from __future__ import annotations
 
-from .errors import Place
-from .report import Loss
+from ..errors import Place
+from ..report import Loss
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .core.run import LossInfo, Run
-    from .dwarf.sections import DebugSections
-    from .dwarf.slow import Dies
-    from .elf.image import ElfImage
+    from ..core.run import LossInfo, Run
+    from ..dwarf.sections import DebugSections
+    from ..dwarf.slow import Dies
+    from ..elf.image import ElfImage
 
 MOST_EXAMPLES = 20
 """Of each sort of loss, so many are looked up."""
@@ -112,7 +112,7 @@ def unnameable(run: Run) -> list[Loss]:
 
 
 def _words(image: ElfImage, sections: DebugSections, each: LossInfo) -> tuple[str, str]:
-    from .dwarf.faults import fault_error, tag_name
+    from ..dwarf.faults import fault_error, tag_name
 
     if each["whole_unit"]:
         error: Any = fault_error(image.path, each, sections)
@@ -127,7 +127,7 @@ def _words(image: ElfImage, sections: DebugSections, each: LossInfo) -> tuple[st
 
 
 def _dies(image: ElfImage, sections: DebugSections, run: Run) -> Dies:
-    from .dwarf.slow import dies_of
+    from ..dwarf.slow import dies_of
 
     return dies_of(image, sections, run.fates().units())
 

@@ -1,4 +1,5 @@
-"""`python -m pybtf.trial JSON`: one encoding for `reproduce.py`, in a process whose circumstances may be changed.
+"""`python -m pybtf.reproduce.trial JSON`: one encoding for reproduce.py, in a process whose circumstances may be
+changed.
 
 Writes the BTF to the file that the task names, and a distilled base right after it. The last line of standard error
 is `reproduce.MARKER` and a JSON object: `problem` if something went wrong, else `address_space`, the most that was
@@ -17,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .errors import NothingToEncode, PybtfError
+from ..errors import NothingToEncode, PybtfError
 from .reproduce import MARKER
 
 ROOM = "Name a folder that has it in TMPDIR, or raise the limit of file sizes (ulimit -f)."
@@ -42,7 +43,7 @@ def main() -> int:
         return 1
     facts: dict[str, Any] = {"address_space": _address_space()}
     if task["companions"]:
-        from .companions import companions
+        from ..pipeline.companions import companions
 
         facts["companions"] = [path for path, _ in companions(task["path"])]
     _tell(facts)
@@ -50,7 +51,7 @@ def main() -> int:
 
 
 def _encode(task: dict[str, Any]) -> bytes:
-    from .api import encode
+    from ..api import encode
 
     progress = _Disturbance(task["shuffle"]) if task["shuffle"] is not None else None
     encoded = encode(

@@ -1,0 +1,1 @@
+"""From an ELF file to BTF, pass by pass. Start with `passes.py`."""
