@@ -72,7 +72,7 @@ def test_copies_of_which_one_is_mapped() -> None:
 
 MANY_PAIRS = """
 from pybtf.core.dedup.dedup import dedup_btf
-from pybtf.timings import peak_memory
+from pybtf.support.timings import peak_memory
 from tests.builders.dedup_lists import A, pointer, raw, struct_of
 strings, records = b"\\0a\\0", []
 for n in range(2000):

@@ -49,7 +49,7 @@ WORKER = """
 import json, resource, sys
 import pybtf
 from pybtf.errors import PybtfError
-from pybtf.timings import peak_memory
+from pybtf.support.timings import peak_memory
 base = resource.getrusage(resource.RUSAGE_SELF)
 try:
     answer = f"{len(pybtf.encode(sys.argv[1], features=sys.argv[2], jobs=1).data)} bytes"
