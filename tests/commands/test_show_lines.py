@@ -24,6 +24,7 @@ from pybtf.btf.types import (
     Typedef,
     Union,
     Var,
+    Volatile,
 )
 from pybtf.btf.writer import BtfBuilder
 from pybtf.cli.main import main
@@ -81,6 +82,14 @@ RECORDED: dict[str, tuple[list[Type], list[str], list[str]]] = {
         ], [],
         ["\t/* member types with bit holes: 1, total: 1, bit paddings: 1, total: 21 bits */"],
     ),
+    "a struct that is volatile and has no name, nor has the member": (
+        [SIGNED, Struct("", 4, (Member("a", 1, 0),)), Volatile(2), Struct("s", 4, (Member("", 3, 0),))], [],
+        ["\tvolatile struct            (null);               /*     0     4 */"],
+    ),
+    "a member without a name, of a typedef's type, as -fms-extensions allows it": (
+        [SIGNED, Struct("in", 4, (Member("a", 1, 0),)), Typedef("t", 2), Const(3), Struct("s", 4, (Member("", 4, 0),))],
+        ["-q"], ["\tconst t                    (null);"],
+    ),
     "an array that is qualified twice": (
         [SIGNED, Array(1, 1, 3), Const(2), Const(3), Struct("s", 12, (Member("a", 4, 0),))], [],
         ["\tconst const int            a[3];                 /*     0    12 */"],
@@ -94,6 +103,25 @@ def test_lines_that_are_paholes(case: str, run: Run, tmp_path: Path) -> None:
     types, options, expected = RECORDED[case]
     text = run(pahole, "-F", "btf", *options, "-C", "s", built(tmp_path, *types))
     assert "\n" + "\n".join(expected) + "\n" in text
+
+
+def test_a_struct_that_another_shows_to_be_packed_is_not_aligned(run: Run, tmp_path: Path) -> None:
+    """Recorded from pahole 1.32."""
+    inner = Struct("in", 32, (Member("m", 1, 0),))
+    outer = Struct("out", 48, (Member("c", 2, 0), Member("x", 3, 24), Member("e", 1, 320)))
+    path = built(tmp_path, SIGNED, CHAR, inner, outer, Int("long int", 8, 64, IntEncoding.SIGNED))
+    text = run(pahole, "-F", "btf", "-C", "in,out,in", path)
+    assert "} __attribute__((__aligned__(32)));\n" in text[: text.index("struct out")]
+    assert text.endswith("\t/* last cacheline: 32 bytes */\n} __attribute__((__packed__));\n\n")
+    text = run(main, "show", "-E", "out", path)
+    assert "\t} __attribute__((__packed__)) x; /*     3    32 */\n" in text
+
+
+def test_a_const_member_without_a_name_has_that_of_the_typedef(run: Run, tmp_path: Path) -> None:
+    """Of `typedef struct { const struct { int a; }; } t`. Recorded from pahole 1.32."""
+    nameless = Struct("", 4, (Member("a", 1, 0),)), Const(2), Struct("", 4, (Member("", 3, 0),))
+    text = run(pahole, "-F", "btf", "-q", "-C", "t", built(tmp_path, SIGNED, *nameless, Typedef("t", 4)))
+    assert text == "typedef struct {\n\tconst struct {\n\t\tint  a;\n\t} t;\n} t;\n\n"
 
 
 def test_a_member_stays_that_would_come_to_lie_on_the_next(run: Run, tmp_path: Path) -> None:

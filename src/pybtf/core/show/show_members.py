@@ -142,6 +142,8 @@ def put_default(
     start: cython.size_t = s.out.n
     put_outermost(s, id)
     put_padded_name(cython.address(s.out), start, frame.type_column, c)
+    if c.missing:
+        put(cython.address(s.out), b"(null)")
 
 
 @cython.cfunc
@@ -241,7 +243,7 @@ def put_braces(
     if c.apart or c.stars or c.name[0]:
         put_char(t, 32)
         put_called(t, c)
-    if f != cython.NULL and f.align:
+    if f != cython.NULL and f.align and not is_packed(s, id):
         outer.uncounted = t.n
         put_align(s, f.align)
         outer.uncounted = t.n - outer.uncounted
@@ -385,6 +387,7 @@ def put_member(
     c.name = b""
     if not direct:
         c.name = view_name(s.v, m[0])
+    c.missing = not direct and c.name[0] == 0
     inner = frame[0]
     inner.base = 0 if frame.relative else frame.base + p.offset
     put_tabs(t, frame.level)
@@ -430,7 +433,7 @@ def put_skipped(
     if not inside and p.meets != MEETS_BOUNDARY and p.meets != MEETS_BOUNDARY_NEXT:
         return
     c.stars = 0
-    c.apart = False
+    c.apart = c.missing = False
     c.name = b""
     inner = frame[0]
     put_tabs(t, frame.level)
@@ -518,5 +521,5 @@ def put_tail(s: cython.pointer[Show], id: uint32_t, name: cython.p_const_char) -
     if name[0]:
         put_char(cython.address(s.out), 32)
         put(cython.address(s.out), name)
-    if f != cython.NULL and f.align:
+    if f != cython.NULL and f.align and not is_packed(s, id):
         put_align(s, f.align)

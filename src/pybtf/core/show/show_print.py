@@ -150,6 +150,7 @@ def put_typedef(s: cython.pointer[Show], r: cython.pointer[uint32_t], frame: cyt
         frame.level = 1
         frame.type_column -= 8
         frame.comment_column -= 8
+        frame.suffix.name = name  # it is met again behind a member that is const, and has no name
         put_composite(s, r[2], frame)
         put_tail(s, r[2], name)
     elif is_enum(wire_kind(of)) and of[0] == 0:
@@ -164,7 +165,7 @@ def put_typedef(s: cython.pointer[Show], r: cython.pointer[uint32_t], frame: cyt
     elif wire_kind(of) == KIND_ARRAY:
         c.name = name
         c.stars = 0
-        c.apart = False
+        c.apart = c.missing = False
         put_array(s, frame, r[2], cython.address(c))
     else:
         put_declaration(s, r[2], name)

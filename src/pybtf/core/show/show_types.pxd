@@ -97,6 +97,7 @@ cdef struct Called:             # what stands behind a type
     uint32_t stars
     bint apart                  # `* ` in front of it, as pahole has it where the struct has no name
     const char *name
+    bint missing                # a member without a name: where it stands in a column, pahole prints `(null)`
 
 cdef struct Level:              # of nesting: what is printed there, and how
     uint32_t level              # tabs
