@@ -289,33 +289,6 @@ def test_a_struct_with_only_a_hole_of_bits_is_packable(run: Run, tmp_path: Path)
     assert run(pahole, "-F", "btf", "-P", tmp_path / "huge.btf") == "huge\t32\t20\t12\n"
 
 
-@pytest.mark.parametrize(
-    ("recorded", "options"),
-    [
-        ("arrays.flat", "--flat_arrays"),
-        ("arrays.flexible", "--with_flexible_array -s"),
-        ("attributes.not-aligned", "--suppress_aligned_attribute --suppress_force_paddings"),
-        ("packed.not-packed", "--suppress_packed"),
-        ("nameless.all", "-a"),
-        ("nameless.prefix", "-a -q -y n"),
-        ("nameless.sizes", "-a -s"),
-        ("nameless.methods", "-m"),
-    ],
-)
-def test_whole_files_as_pahole_prints_them(recorded: str, options: str, run: Run) -> None:
-    path = FOLDER / f"{recorded.partition('.')[0]}.btf"
-    assert run(pahole, "-F", "btf", *options.split(), path) == (FOLDER / f"{recorded}.txt").read_text()
-
-
-def test_methods_of_some_structs(run: Run) -> None:
-    """Recorded from pahole, with these options."""
-    path = FOLDER / "nameless.btf"
-    assert run(pahole, "-F", "btf", "-m", "-t", ",", "-y", "n", path) == "named,2\n"
-    assert run(pahole, "-F", "btf", "-m", "-s", "-H", "1", path) == "all\t3\n"
-    assert run(pahole, "-F", "btf", "-m", "-P", path) == "all\t3\n"
-    assert run(pahole, "-F", "btf", "-m", "--unions", path) == ""
-
-
 def test_what_has_no_name_is_null_in_lines(run: Run) -> None:
     """pahole crashes with `-N`."""
     lines = run(pahole, "-F", "btf", "-a", "-N", "--unions", FOLDER / "nameless.btf").splitlines()

@@ -104,7 +104,8 @@ def test_help(run: Run) -> None:
 
 
 def test_help_names_every_option_that_does_something_and_no_other() -> None:
-    known = {f"--{option.name}" for option in OPTIONS if option.effect not in ("foreign", "unsupported", "nothing")}
+    without = ("foreign", "unsupported", "nothing", "not_encoded")
+    known = {f"--{option.name}" for option in OPTIONS if option.effect not in without}
     described = set(re.findall(r"(?<![\w-])--[a-z_0-9]+", manual.HELP))
     assert described == known - {"--usage", "--devel_version"} | {"--check"}
 

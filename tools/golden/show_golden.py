@@ -48,6 +48,7 @@ OPTIONS = {
     "qualifiers": ["", "-E", "-p", "-q"],
     "arrays": ["", "-E"],
     "nameless": ["", "-E"],
+    "biggest": [],
 }
 """For each program in fixtures/show/options what is recorded."""
 SELECTED = {
@@ -64,6 +65,13 @@ SELECTED = {
     "nameless.prefix": ("nameless", "-a -q -y n"),
     "nameless.sizes": ("nameless", "-a -s"),
     "nameless.methods": ("nameless", "-m"),
+    "nameless.nested": ("nameless", "-a -A"),
+    "nameless.by-name": ("nameless", "-a -A -q --sort"),
+    "alike.definitions": ("alike", "-T"),
+    "order.definitions": ("order", "-T -s -H 2"),
+    "biggest.all": ("biggest", "-l"),
+    "biggest.inside": ("biggest", "-l -E -C inside,by_typedef,twice"),
+    "order.biggest": ("order", "-l -R -S -C a2,b2"),
 }
 """What is recorded of whole files: of which, and with which options."""
 

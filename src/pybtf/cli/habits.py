@@ -38,6 +38,9 @@ SHOWN = {
 """Where types are shown: other commands may be expected to have options of these letters, about something else."""
 ONLY_PAHOLE = {
     "-a": "", "--anon_include": "",
+    "-A": "", "--nested_anon_include": "",
+    "-l": "", "--show_first_biggest_size_base_type_member": "",
+    "-u": "", "--defined_in": "",
     "-m": "", "--nr_methods": "",
     "-n": "", "--nr_members": "",
     "-N": "", "--class_name_len": "",

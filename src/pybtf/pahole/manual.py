@@ -57,16 +57,21 @@ Types that are printed (as by `pybtf show`, which says more):
   -s, --sizes; -n, --nr_members; -N, --class_name_len; -t, --separator=SEP
                              A line for each: name, size, holes; number of members; length of the name
   -m, --nr_methods           A line for each struct to which functions take pointers: name, number of parameters
+  -T, --nr_definitions       A line for each: name, how many are like it. Other lines only by options behind it
   -P, --packable             A line for each that gets smaller by -R: name, both sizes, difference
   -H, --holes=N; -B, --bit_holes=N; -z, --hole_size_ge=N; --padding_ge=N; --packed; --structs; --unions;
   --with_flexible_array; --with_embedded_flexible_array; -x, --exclude=PREFIX; -y, --prefix_filter=PREFIX
                              Which of them, if none is named
-  -a, --anon_include         Also structs and unions without a name that a typedef names
+  -a, --anon_include; -A, --nested_anon_include
+                             Also structs and unions without a name that a typedef names; with both, all of them
+  -l, --show_first_biggest_size_base_type_member
+                             With a line at the end for the member that has the biggest element
       --sort                 By name
   -i, --contains=NAME; -f, --find_pointers_to=NAME
                              Names of structs with such a member; members that are such pointers
       --contains_enumerator=NAME
                              The first enumeration that has it
+  -u, --defined_in           With -C, -i or -f, only the name of the file, if it has such a type
 
       --version              Print v1.32, the version of pahole whose output this is
       --numeric_version      Print 132

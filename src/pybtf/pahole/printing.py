@@ -7,16 +7,17 @@ a list of names is separated by commas, and an empty line follows only what has 
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 from ..btf.kind_numbers import ENUM, ENUM64, FWD, STRUCT, TYPEDEF, UNION
 from ..errors import InputError, UsageError, printable, quoted
 from ..support.process import printing
 from .alike import different, firsts, in_order
-from .request import LARGE_HOLES, NAMES, is_elf
+from .request import DEFINITIONS, LARGE_HOLES, NAMES, is_elf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ..core.btf.type_view import View
     from ..core.show.show_types import Shower
@@ -28,8 +29,17 @@ LARGEST = 0x7FFFFFFFFFFFFFFF
 METHODS = "nr_methods"
 """The option for how many parameters of functions point to a struct."""
 
+COUNTED = {METHODS: "-m", DEFINITIONS: "-T"}
+"""Of these the last one counts."""
+
 NAMELESS = "anon_include"
-"""The option for structs and unions without a name. Without lines, those that a typedef names are printed."""
+"""The option for structs and unions without a name. Without lines, those that a typedef names are printed,"""
+
+NESTED = "nested_anon_include"
+"""and with this one all others too."""
+
+PLACE = "defined_in"
+"""The option for which file has types, not what they are."""
 
 
 def print_types(request: Request) -> int:
@@ -43,7 +53,8 @@ def print_types(request: Request) -> int:
     shower = Shower(
         view, "hex" in asked, "expand_types" in asked, "expand_pointers" in asked, request.verbosity < 0,
         "rel_offset" in asked, remember=True, line_size=_line_size(request), no_packed="suppress_packed" in asked,
-        no_aligned="suppress_aligned_attribute" in asked, flat="flat_arrays" in asked
+        no_aligned="suppress_aligned_attribute" in asked, flat="flat_arrays" in asked,
+        biggest="show_first_biggest_size_base_type_member" in asked
     )  # fmt: skip
     with printing() as put:
         for text in _texts(request, view, shower):
@@ -61,78 +72,125 @@ def _check(request: Request) -> None:
         )
     if formats is not None and "btf" not in formats.split(","):
         raise UsageError(f"-F {formats}: types are printed from BTF only")
-    if METHODS in request.printing and not request.by_word and any(name in request.printing for name in NAMES):
-        raise InputError("-m", "it counts for all structs, and some types are named", "neither -C, -i nor -f")
+    counted = _last(request, COUNTED)
+    if counted and not request.by_word and _last(request, NAMES):
+        where = COUNTED[counted]
+        raise InputError(where, "it counts for all structs, and some types are named", "neither -C, -i nor -f")
+
+
+def _last(request: Request, options: Iterable[str]) -> str:
+    """Of these options the last one that is given, or none."""
+    return next((option for option in reversed(request.printing) if option in options), "")
 
 
 def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
-    from ..cli.show import packable_lines, reorganized
+    from ..cli.show import packable_lines
 
     asked = request.printing
     if "contains_enumerator" in asked:
         yield from _enumeration(view, shower, asked["contains_enumerator"])
         return
-    if "contains" in asked or "find_pointers_to" in asked:
+    if PLACE not in asked and _last(request, ("contains", "find_pointers_to")):
         yield from _users(request, view, shower)
-        return
-    lines = bool(request.line)
-    if "class_name" in asked:
-        missing: list[InputError] = []
-        for name in asked["class_name"].split(","):
-            try:
-                id = _first(view, name, request.by_word)
-            except InputError as error:  # those that are there come first
-                missing.append(error)
-                continue
-            if "reorganize" in asked:
-                if view.kind(id) == STRUCT:  # pahole passes over all else
-                    yield reorganized(view, shower, id, "show_reorg_steps" in asked, _line_size(request))
-            elif lines:
-                yield _line(request, view, shower, id) + b"\n"
-            else:
-                yield shower.text(id) + b"\n"
-        last = missing.pop() if missing and not request.skips_missing else None
-        for other in missing:
-            _say(str(other))
-        if last is not None:
-            raise last
-        return
-    ids = _selected(request, view, shower)
-    if METHODS in asked:
-        yield from _methods(request, view, shower, ids)
-        return
-    if "sort" not in asked:
-        ids = different(view, shower, ids)
-    elif not lines:
-        ids = in_order(view, shower, ids)
-    if "packable" in asked:
-        yield from packable_lines(view, shower, ids)
-        return
+    elif _last(request, NAMES):
+        yield from _named(request, view, shower)
+    else:
+        ids = _selected(request, view, shower)
+        counted = _last(request, COUNTED)
+        if counted == METHODS:
+            yield from _methods(request, view, shower, ids)
+            return
+        groups = firsts(view, shower, ids) if "sort" not in asked else {id: id for id in ids}
+        ids = [id for id, first in groups.items() if id == first]
+        if "sort" in asked and not request.line and not counted:
+            ids = in_order(view, shower, [id for id in ids if view.name_of(id)])
+        if "packable" in asked:
+            yield from packable_lines(view, shower, ids)
+        elif request.line:
+            yield from (_line(request, view, shower, id) for id in ids)
+        elif not counted:
+            yield from _all(request, view, shower, ids)
+        if counted:
+            yield from _definitions(request, view, shower, groups)
+
+
+def _named(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
+    """The types that are named; with `PLACE`, only the file they are in."""
+    from ..cli.show import reorganized
+
+    asked = request.printing
+    placed = False
+    missing: list[InputError] = []
+    for name in asked[_last(request, NAMES)].split(","):
+        try:
+            id = _first(view, name, request.by_word)
+        except InputError as error:  # those that are there come first
+            missing.append(error)
+            continue
+        if PLACE in asked:
+            if not placed:
+                yield os.fsencode(request.file) + b"\n"
+            placed = True
+        elif "reorganize" in asked:
+            if view.kind(id) == STRUCT:  # pahole passes over all else
+                yield reorganized(view, shower, id, "show_reorg_steps" in asked, _line_size(request))
+        elif request.line:
+            yield _line(request, view, shower, id) + b"\n"
+        else:
+            yield shower.text(id) + b"\n"
+    last = missing.pop() if missing and not request.skips_missing else None
+    for other in missing:
+        _say(str(other))
+    if last is not None:
+        raise last
+
+
+def _all(request: Request, view: View, shower: Shower, ids: list[int]) -> Iterator[bytes]:
+    """The texts of structs and unions."""
+    asked = request.printing
     typedefs = shower.typedefs() if NAMELESS in asked else {}
     for id in ids:
-        if lines:
-            yield _line(request, view, shower, id)
-        elif view.name_of(id):
+        if view.name_of(id):
             yield shower.text(id)
         elif id in typedefs:
             yield shower.text(id, view.name_of(typedefs[id]))
+        elif NESTED in asked:
+            yield shower.text(id)
+
+
+def _definitions(request: Request, view: View, shower: Shower, groups: dict[int, int]) -> Iterator[bytes]:
+    """How many are like each struct and union that has a name, with itself. `groups`: which of these one is like."""
+    if "packable" in request.printing:
+        groups = {id: first for id, first in groups.items() if _packable(view, shower, first)}
+    counts: dict[int, int] = {}
+    for first in groups.values():
+        counts[first] = counts.get(first, 0) + 1
+    return _counts(request, view, {id: count for id, count in counts.items() if view.name_of(id)})
+
+
+def _counts(request: Request, view: View, counts: dict[int, int]) -> Iterator[bytes]:
+    return (_separator(request).join((_name(view, id), b"%d" % count)) + b"\n" for id, count in counts.items())
+
+
+def _packable(view: View, shower: Shower, id: int) -> bool:
+    """Whether a struct, or union, gets smaller by `-R`."""
+    from ..cli.show import packable_lines
+
+    return bool(list(packable_lines(view, shower, [id])))
 
 
 def _methods(request: Request, view: View, shower: Shower, ids: list[int]) -> Iterator[bytes]:
     """How many parameters of functions point to each of these structs, without those that none does. What is like one
     before counts as that.
     """
-    from ..cli.show import packable_lines
-
     shown = {id for id in ids if view.kind(id) == STRUCT}
     if "packable" in request.printing:
-        shown = {id for id in shown if list(packable_lines(view, shower, [id]))}
+        shown = {id for id in shown if _packable(view, shower, id)}
     counts = {id: count for id, count in shower.methods().items() if id in shown}
     sums: dict[int, int] = {}
     for id, first in firsts(view, shower, list(counts)).items():
         sums[first] = sums.get(first, 0) + counts[id]
-    for id, count in sums.items():
-        yield _separator(request).join((_name(view, id), b"%d" % count)) + b"\n"
+    return _counts(request, view, sums)
 
 
 def _users(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
@@ -143,7 +201,7 @@ def _users(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
     pointers = "contains" not in asked
     kinds = (*NAMED, FWD) if pointers else NAMED
     ids = [id for id in _selected(request, view, shower) if view.name_of(id)]
-    for name in asked[next(option for option in reversed(asked) if option in NAMES)].split(","):
+    for name in asked[_last(request, NAMES)].split(","):
         same = view.find(os.fsencode(name))
         wanted = next((id for id in same if view.kind(id) in kinds), 0)
         if not same:  # as pahole, with status 0
@@ -155,7 +213,9 @@ def _users(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
         if pointers:
             yield from (b"%s: %s\n" % (view.name_of(id), member) for id, member in found)
         else:
-            yield from (b"%s\n" % view.name_of(id) for id in dict.fromkeys(id for id, _ in found))
+            members = Counter(id for id, _ in found)
+            for id, count in members.items():
+                yield view.name_of(id) + (b": %d\n" % count if request.verbosity > 0 else b"\n")
 
 
 def _enumeration(view: View, shower: Shower, enumerator: str) -> Iterator[bytes]:

@@ -21,6 +21,9 @@ NAMES = ("class_name", "contains", "find_pointers_to")
 LINES = ("sizes", "nr_members", "class_name_len")
 """The options for a line of each type."""
 
+DEFINITIONS = "nr_definitions"
+"""The option for how many structs and unions there are of a name. Nothing else is printed but by options behind it."""
+
 LARGE_HOLES = "hole_size_ge"
 """The option for structs with a hole of so many bytes. Their names are printed, unless `-V` is in front of it."""
 
@@ -64,6 +67,8 @@ class Request:
         self._printing_as = ""
         self._not_printed = ""
         """What is wrong if types are to be printed."""
+        self._not_supported = ""
+        """What is wrong if something is to be encoded."""
         self._asked = False
         self._encodes = False
         """There are options that only make sense where BTF is encoded."""
@@ -112,6 +117,8 @@ class Request:
     def _check_encoding(self) -> None:
         if not self._asked and "detached" not in self.kept:
             raise UsageError(f"neither -J nor --btf_encode_detached is given. {PURPOSE}")
+        if self._not_supported:
+            raise UsageError(self._not_supported)
         if self.printing:
             raise UsageError(f"option {self._printing_as} of pahole has nothing to do with encoding BTF. {PURPOSE}")
         if self.formats is not None and "dwarf" not in self.formats.split(","):
@@ -227,6 +234,9 @@ class Request:
     def _skip_missing(self, argument: str, value: str | None, spelling: str) -> None:
         self.skips_missing = True
 
+    def _not_encoded(self, argument: str, value: str | None, spelling: str) -> None:
+        self._not_supported = f"option {spelling} of pahole is not supported: {argument}"
+
     def _unsupported(self, argument: str, value: str | None, spelling: str) -> None:
         raise UsageError(f"option {spelling} of pahole is not supported: {argument}")
 
@@ -235,6 +245,8 @@ class Request:
         self.printing[argument] = value or ""
         if argument in LINES or (argument == LARGE_HOLES and not self._verbose):
             self.line = argument
+        elif argument == DEFINITIONS:
+            self.line = ""
         self._printing_as = self._printing_as or spelling
 
     def _foreign(self, argument: str, value: str | None, spelling: str) -> None:

@@ -61,23 +61,28 @@ _ROWS = (
     ("", "skip_missing", NONE, "skip_missing", ""),
     ("I", "show_decl_info", NONE, "nothing", "BTF does not say where a type is declared; pybtf show --provenance does"),
     ("", "ptr_table_stats", NONE, "nothing", ""),
-    # About C++: of no influence on what is printed from BTF either.
+    # Of no influence on what is printed from BTF either; the last three are about C++.
+    ("d", "recursive", NONE, "nothing", ""),
     ("M", "show_only_data_members", NONE, "nothing", ""),
     ("", "classes_as_structs", NONE, "nothing", ""),
     ("", "show_private_classes", NONE, "nothing", ""),
     # Nothing that is printed from BTF has such paddings.
     ("", "suppress_force_paddings", NONE, "nothing", ""),
     # Of influence on what is encoded, and not supported.
-    ("", "kabi_prefix", REQUIRED, "unsupported", "no kernel build uses it"),
-    ("", "fixup_silly_bitfields", NONE, "unsupported", "no kernel build uses it"),
     ("X", "cu_exclude", REQUIRED, "unsupported", "to leave out units, use --lang_exclude"),
-    ("", "first_obj_only", NONE, "unsupported", "one file is encoded at a time anyway"),
+    # These are of no influence on what is printed.
+    ("", "kabi_prefix", REQUIRED, "not_encoded", "no kernel build uses it"),
+    ("", "fixup_silly_bitfields", NONE, "not_encoded", "no kernel build uses it"),
+    ("", "first_obj_only", NONE, "not_encoded", "one file is encoded at a time anyway"),
+    ("", "skip_emitting_atomic_typedefs", NONE, "not_encoded", "it is about C that compiles"),
 )
 
 _PRINTING = """
-a anon_include            B bit_holes=               c cacheline_size=        C class_name=
-- contains_enumerator=    E expand_types             f find_pointers_to=      - flat_arrays
-- hex                     H holes=                   m nr_methods              - suppress_aligned_attribute
+a anon_include            A nested_anon_include      B bit_holes=             c cacheline_size=
+C class_name=             - contains_enumerator=     E expand_types
+f find_pointers_to=       - flat_arrays              - hex                    H holes=
+l show_first_biggest_size_base_type_member           m nr_methods             T nr_definitions
+u defined_in              - suppress_aligned_attribute
 - suppress_packed
 i contains=               n nr_members               N class_name_len         - packed
 - padding_ge=             p expand_pointers          P packable               r rel_offset
@@ -88,21 +93,19 @@ S show_reorg_steps        t separator=               - unions                 - 
 """About types that are printed."""
 
 _FOREIGN = """
-A nested_anon_include     - compile                  - count=                 d recursive
-D decl_exclude=           - header_type=             - prettify=              - range=
-- running_kernel_vmlinux
-- seek_bytes=             - size_bytes=              - skip=                  - skip_emitting_atomic_typedefs
-l show_first_biggest_size_base_type_member           T nr_definitions         u defined_in
-w word_size=              Z ctf_encode
+- compile                 - count=                   D decl_exclude=          - header_type=
+- prettify=               - range=                   - running_kernel_vmlinux - seek_bytes=
+- size_bytes=             - skip=                    w word_size=             Z ctf_encode
 """
 
 INSTEAD = {
+    "decl_exclude": "BTF does not say where a type is declared; pybtf show --provenance does",
+    "word_size": "where members would lie then, BTF does not say",
     "compile": "pybtf dump FILE prints C that compiles; with --root NAME, what this type needs",
     "prettify": "pybtf decode --btf FILE NAME DATA prints bytes as values",
-    "nr_definitions": "pybtf duplicates FILE lists names with several definitions",
     "running_kernel_vmlinux": "without FILE, types are those of the running kernel",
 }
-"""What does the same, or nearly."""
+"""What does the same, or nearly; or why nothing does."""
 
 
 def _rows(text: str, effect: str) -> list[tuple[str, str, int, str, str]]:

@@ -273,6 +273,7 @@ def study(
                     s, cython.cast(uint32_t, (start - e.solid) // 8), p.offset, natural_of(s, m[1])
                 )
         count_member(f, cython.address(p))
+        note_biggest(s, f, m, cython.address(p))
         if layouts != cython.NULL:
             layouts[i] = p
         pass_member(cython.address(e), cython.address(p), cython.address(last), start)
@@ -384,6 +385,40 @@ def count_member(f: cython.pointer[Facts], p: cython.pointer[cython.const[Member
         f.sum_bits += p.bits
     else:
         f.sum_members += p.size
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def note_biggest(
+    s: cython.pointer[Show], f: cython.pointer[Facts], m: cython.pointer[cython.const[uint32_t]],
+    p: cython.pointer[cython.const[MemberLayout]]
+) -> cython.void:  # fmt: skip
+    """Remembers a member if it has the biggest element so far, as pahole counts: sizes are powers of two for it; of
+    a struct, the whole of that member counts that is its own biggest; what a pointer fits in ends the search.
+    """
+    inner: cython.pointer[Facts] = cython.NULL
+    size: uint32_t
+    id: uint32_t
+    if f.biggest >= s.v.pointer_size:
+        return
+    id = elements(s, m[1])
+    if id and is_composite(wire_kind(view_record(s.v, id))):
+        inner = facts_of(s, id)
+        size = inner.biggest_size if inner != cython.NULL else 0
+    else:
+        size = cython.cast(uint32_t, size_of(s, id))
+    if power_above(size) <= power_above(f.biggest):
+        return
+    f.biggest = size
+    if inner != cython.NULL and size <= s.v.pointer_size:
+        f.biggest_name = inner.biggest_name
+        f.biggest_offset = inner.biggest_offset
+        f.biggest_size = inner.biggest_size
+    else:
+        f.biggest_name = m[0]
+        f.biggest_offset = p.offset
+        f.biggest_size = p.size
 
 
 @cython.cfunc

@@ -4,7 +4,7 @@ import cython
 from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.pybtf.core.btf.kinds import KIND_STRUCT
 from cython.cimports.pybtf.core.btf.record_layout import wire_kind, wire_vlen
-from cython.cimports.pybtf.core.btf.type_view import view_record
+from cython.cimports.pybtf.core.btf.type_view import view_name, view_record
 from cython.cimports.pybtf.core.dump.text_buffer import Text, put, put_char, put_many, put_unsigned
 from cython.cimports.pybtf.core.show.show_layout import facts_of, is_empty
 from cython.cimports.pybtf.core.show.show_types import Facts, Show
@@ -202,6 +202,16 @@ def put_summary(
     if last:
         line(t, level, b"last cacheline: ", last)
         put(t, b" bytes */\n")
+    if s.format.biggest and f.biggest:
+        put_many(t, 9, level)
+        put(t, b"/* first biggest size base type member: ")
+        if f.biggest_name:
+            put(t, view_name(s.v, f.biggest_name))
+        else:
+            put(t, b"(null)")
+        more(t, b" ", f.biggest_offset)
+        more(t, b" ", f.biggest_size)
+        put(t, b" */\n")
 
 
 @cython.cfunc

@@ -67,6 +67,10 @@ cdef struct Facts:              # of one struct or union
     uint32_t forced_bytes
     uint32_t flexible_end
     uint32_t flexible_middle
+    uint32_t biggest            # bytes of the biggest element of a member, of the first that has one so big; 0: none
+    uint32_t biggest_name       # of that member, which may be one of a member,
+    uint32_t biggest_offset     # in its own struct
+    uint32_t biggest_size
 
 cdef struct Slot:               # of a member of a struct that is reorganized, in its present place
     int64_t offset              # in bytes
@@ -124,6 +128,7 @@ cdef struct Format:
     bint no_packed              # no attribute `__packed__` behind structs,
     bint no_aligned             # and no `__aligned__` anywhere
     bint flat                   # arrays of arrays as one, with as many elements
+    bint biggest                # a line for the member with the biggest element
 
 cdef struct Show:
     const TypeView *v

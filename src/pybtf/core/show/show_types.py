@@ -61,7 +61,7 @@ class Shower:
     of their names; `pointers`: also of what members point to. `quiet`: no comments. `relative`: offsets within a struct
     that is expanded count from its beginning. `remember`: a struct that one text shows to be packed is so in those that
     follow, as when pahole prints many. `line_size`: bytes of a cache line, at least 1. `no_packed`, `no_aligned`:
-    without these attributes. `flat`: arrays of arrays as one.
+    without these attributes. `flat`: arrays of arrays as one. `biggest`: which member has the biggest element.
     """
 
     def __cinit__(self):
@@ -77,7 +77,7 @@ class Shower:
         self, view: View, hex: cython.bint = False, expand: cython.bint = False, pointers: cython.bint = False,
         quiet: cython.bint = False, relative: cython.bint = False, remember: cython.bint = False,
         line_size: uint32_t = 64, no_packed: cython.bint = False, no_aligned: cython.bint = False,
-        flat: cython.bint = False
+        flat: cython.bint = False, biggest: cython.bint = False
     ):  # fmt: skip
         if line_size == 0:
             raise ValueError("a cache line of no bytes")
@@ -92,6 +92,7 @@ class Shower:
         self.s.format.no_packed = no_packed
         self.s.format.no_aligned = no_aligned
         self.s.format.flat = flat
+        self.s.format.biggest = biggest
         self.remember = remember
         self.s.round = 1
         self.s.effort = FREE_EFFORT + EFFORT_PER_WORD * view.n_words
@@ -193,8 +194,9 @@ class Shower:
         """A struct with its members in another order: its text, its size, and with `steps` what was done.
 
         A step is the names of the member that was moved, of the one that it was behind, and of the one that it is
-        behind now; how many of its bytes became padding; the text after it.
+        behind now; how many of its bytes became padding; the text after it, without the line of `biggest`.
         """
+        biggest: cython.bint = self.s.format.biggest
         plan: Plan
         done: list = []
         names: tuple
@@ -204,6 +206,7 @@ class Shower:
         self.learn(id)
         memset(cython.address(plan), 0, cython.sizeof(Plan))
         plan_open(cython.address(self.s), cython.address(plan), id)
+        self.s.format.biggest = False
         try:
             while self.s.status == SHOW_OK:
                 before: list = [row[0] for row in self.members(id)] if steps else []
@@ -217,9 +220,11 @@ class Shower:
             self.check()
             if plan.endless:
                 self.view.fail(id, 0, f"members of type {id} move without end", "a struct that can be reorganized")
+            self.s.format.biggest = biggest
             text = self.text(id)
             return text, view_record(self.s.v, id)[2], done
         finally:
+            self.s.format.biggest = biggest
             plan_close(cython.address(self.s), cython.address(plan))
 
     def packable(self, id: uint32_t) -> int:

@@ -4,7 +4,7 @@ class Shower:
     def __init__(
         self, view: View, hex: bool = False, expand: bool = False, pointers: bool = False, quiet: bool = False,
         relative: bool = False, remember: bool = False, line_size: int = 64, no_packed: bool = False,
-        no_aligned: bool = False, flat: bool = False
+        no_aligned: bool = False, flat: bool = False, biggest: bool = False
     ) -> None: ...  # fmt: skip
     def text(self, id: int, typedef: bytes = b"") -> bytes: ...
     def reorganized(
