@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gzip
 import os
+import random
 import shutil
 import subprocess
+import time
+from difflib import get_close_matches
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,7 @@ import pybtf
 from pybtf.elf import unlike
 from pybtf.features import notes
 from pybtf.report import FUNCTION_REASONS, Report, Tally
-from pybtf.support.suggest import did_you_mean, file_like
+from pybtf.support.suggest import LIKE, did_you_mean, file_like, most_like
 from tests.conftest import ROOT, Require, RunCli
 from tests.encode.test_split import base_path, golden
 
@@ -202,3 +205,24 @@ def test_an_immutable_file(tmp_path: Path, require: Require) -> None:
         finally:
             subprocess.run(["chattr", f"-{letter}", path], check=True)
     pybtf.encode(path).embed(path)
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_the_most_similar_names_are_those_of_difflib(most: int) -> None:
+    chooser = random.Random(most)
+    names = ["", "a", *("".join(chooser.choices("abcd_", k=chooser.randrange(1, 24))) for _ in range(400))]
+    found = 0
+    for name in ["", *chooser.sample(names, 100)]:
+        wrong = name[:3] + chooser.choice("abcd_") + name[4:]
+        like = most_like(wrong, names, most)
+        assert like == get_close_matches(wrong, names, most, LIKE)
+        found += bool(like)
+    assert found > 90
+
+
+def test_names_that_are_all_alike_take_no_long_look() -> None:
+    """Comparing each of them took 20 s."""
+    names = [f"{'a_rather_long_name_of_a_struct' * 5}_{number:06}" for number in range(20_000)]
+    begin = time.process_time()
+    assert most_like(names[-1][:-1] + "x", names, 3)[0] == names[-1]
+    assert time.process_time() - begin < 2

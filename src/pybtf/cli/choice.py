@@ -130,11 +130,11 @@ def _named(view: View, name: str) -> list[int]:
 
 def nearest(view: View, name: str, kinds: Collection[int] = SHOWN) -> str:
     """A sentence with names of these kinds that look like this one, or nothing."""
-    from difflib import get_close_matches
+    from ..suggest import most_like
 
     shown = {view.name_of(id) for id in range(1, len(view)) if view.kind(id) in kinds}
     names = {each.decode("utf-8", "replace") for each in shown if each}
-    close = get_close_matches(name, {each for each in names if abs(len(each) - len(name)) < 4}, 3, 0.7)
+    close = most_like(name, {each for each in names if abs(len(each) - len(name)) < 4}, 3)
     if name and not close:
         close = sorted((each for each in names if name.lower() in each.lower()), key=lambda each: (len(each), each))[:3]
     return f"Nearest: {', '.join(close)}" if close else ""
