@@ -9,7 +9,7 @@ feature. Several lists add up. Giving any list switches off all that it does not
 
 from __future__ import annotations
 
-from .errors import UsageError, quoted
+from .errors import UsageError, quoted, shortened
 from .support.records import cached_property, record, replace
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -74,7 +74,7 @@ class Features:
                 if name[0] == "-" and name[1:] in NAMES:
                     hint = ": no list takes a feature away; name those that are to be on"
                 known = f"{', '.join(NAMES)}, and the sets default and all"
-                raise UsageError(f"unknown feature {quoted(name)}{hint}; known are {known}")
+                raise UsageError(f"unknown feature {quoted(shortened(name))}{hint}; known are {known}")
         return cls(**dict.fromkeys(on, True))
 
     def names(self) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from .errors import UsageError, quoted
+from .errors import UsageError, quoted, shortened
 
 LANGUAGES = {
     "ada83": 0x03,
@@ -74,7 +74,7 @@ def parse_languages(text: str) -> frozenset[int]:
             from .support.suggest import did_you_mean
 
             hint = did_you_mean(name.lower(), LANGUAGES)
-            raise UsageError(f"unknown language {quoted(name)}{hint}; known are {', '.join(LANGUAGES)}")
+            raise UsageError(f"unknown language {quoted(shortened(name))}{hint}; known are {', '.join(LANGUAGES)}")
         codes.add(code)
     return frozenset(codes)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pybtf.cli.main import main
@@ -61,3 +63,18 @@ def test_what_does_not_go_together(arguments: list[str], said: str, capsys: pyte
     assert captured.out == ""
     assert captured.err.startswith(f"pybtf: error: {said}")
     assert captured.err.count("\n") == 1
+
+
+def test_a_pattern_has_an_end(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Of another file there may be a line of any length. An expression made of this one took hours."""
+    patterns = tmp_path / "known"
+    patterns.write_text("[" * 1000 + "\nsock\n")
+    assert main(["diff", "--ignore", str(patterns), OLD, OLD]) == 0
+    capsys.readouterr()
+    patterns.write_text("sock\n" + "[" * 1_000_000)
+    assert main(["diff", "--ignore", str(patterns), OLD, NEW]) == 2
+    said = capsys.readouterr().err
+    assert f"{patterns}: line 2: '[[" in said
+    assert "[...[" in said
+    assert "is no pattern: 1,000,000 characters; expected at most 1,000. An asterisk stands for" in said
+    assert len(said) < 1000

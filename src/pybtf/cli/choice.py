@@ -130,7 +130,7 @@ def _named(view: View, name: str) -> list[int]:
 
 def nearest(view: View, name: str, kinds: Collection[int] = SHOWN) -> str:
     """A sentence with names of these kinds that look like this one, or nothing."""
-    from ..suggest import most_like
+    from ..support.suggest import most_like
 
     shown = {view.name_of(id) for id in range(1, len(view)) if view.kind(id) in kinds}
     names = {each.decode("utf-8", "replace") for each in shown if each}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fnmatch import translate
 
-from ..errors import UsageError, quoted
+from ..errors import UsageError, quoted, shortened
 from ..inputs import read_bounded
 from ..support.records import replace
 from .model import CATEGORIES, CLASSES, classes_of
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 WHAT = ("added", "removed", "changed")
 RELOCATION = "relocation"
 """What `--fail-on` knows of objects: a CO-RE relocation that finds nothing any more."""
+LONGEST = 1000
+"""Characters of a pattern: making an expression of one takes time that grows with the square of its length."""
 ONLY = {**{plural: (category,) for category, plural in PLURALS.items()}, "kfuncs": ("function",)}
 """What `--only` knows, and the categories that this is."""
 _WORDS = {
@@ -56,6 +58,9 @@ class Pattern:
     """
 
     def __init__(self, text: str) -> None:
+        if len(text) > LONGEST:
+            found = f"{quoted(shortened(text))} is no pattern: {len(text):,} characters"
+            raise UsageError(f"{found}; expected at most {LONGEST:,}. An asterisk stands for any part of a name")
         words = text.split()
         self.what = words.pop(0) if len(words) > 1 and words[0] in WHAT else ""
         keyword = words.pop(0) if len(words) > 1 else ""
