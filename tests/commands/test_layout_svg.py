@@ -138,7 +138,7 @@ def test_what_multiplies_has_a_bound() -> None:
 
 def refused(types: list[Type], ids: list[int], expand: bool = True) -> str:
     view = View(built(*types), "x")
-    with pytest.raises(InputError, match="more members than one picture is made of; expected at most ") as caught:
+    with pytest.raises(InputError, match="more parts than one picture is made of; expected at most ") as caught:
         layout_svg(view, Shower(view), ids, expand)
     return str(caught.value)
 
@@ -162,6 +162,18 @@ def test_what_a_file_has_itself_is_drawn(monkeypatch: pytest.MonkeyPatch) -> Non
     types += [Struct("s", 400, tuple(Member("m", 1, 32 * at) for at in range(100))) for _ in range(20)]
     view = View(built(*types), "x")
     assert layout_svg(view, Shower(view), list(range(2, 22)), True).count(b"<title>int m") == 2000
+
+
+@pytest.mark.parametrize(("size", "count"), [(0, 4000), (256, 2000)])
+def test_lines_and_scales_count_as_parts(size: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A struct without members is 12 bytes, and its scale several hundred; a long member is drawn in four lines."""
+    monkeypatch.setattr(layout, "MAX_ALL_PARTS", 2000)
+    array = Array(1, 1, size)
+    if not size:
+        refused([Int("char", 1, 8), array, *(Struct("s", 0, ()) for _ in range(count))], list(range(3, 3 + count)))
+        return
+    members = tuple(Member("m", 2, 8 * size * at) for at in range(count))
+    refused([Int("char", 1, 8), array, Struct("s", size * count, members)], [3])
 
 
 def test_long_names_count_as_parts(monkeypatch: pytest.MonkeyPatch) -> None:

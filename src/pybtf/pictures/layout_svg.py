@@ -32,7 +32,11 @@ MAX_DEPTH = 32
 MAX_PARTS = 20_000
 """Of one block; what comes behind them is not drawn."""
 MAX_ALL_PARTS = 5 * MAX_PARTS
-"""Of a picture, in addition to all members that the file has room for: structs may be members of many others."""
+"""Of a picture, in addition to all members that the file has room for, and half as many: structs may be members of many
+others. The scale of a struct and each of its lines count as several parts, by their length.
+"""
+PER_PART = 16
+"""Bytes whose cells, or numbers in the scale, count as one more part."""
 LONG = 128
 """Characters of a text that count as one more part."""
 KINDS = {PTR: "pointer", ARRAY: "array", STRUCT: "struct", UNION: "union", ENUM: "enum", ENUM64: "enum", FLOAT: "float"}
@@ -83,7 +87,7 @@ def layout_svg(view: View, shower: Shower, ids: list[int], expand: bool, line_si
     """
     drawn: list[str] = []
     y = 0
-    maker = _Maker(view, shower, expand)
+    maker = _Maker(view, shower, expand, line_size)
     blocks = [block for id in ids for block in maker.blocks(id)]  # if there are too many, none is drawn
     for title, parts, size in blocks:
         y = _draw(drawn, y, title, parts, size, line_size)
@@ -102,9 +106,9 @@ def layout_svg(view: View, shower: Shower, ids: list[int], expand: bool, line_si
 class _Maker:
     """Makes the parts of structs and unions, and counts them: what refers to each other may multiply without end."""
 
-    def __init__(self, view: View, shower: Shower, expand: bool) -> None:
-        self._view, self._shower, self._expand = view, shower, expand
-        self._most = self._left = MAX_ALL_PARTS + len(view.data) // 12
+    def __init__(self, view: View, shower: Shower, expand: bool, line_size: int = 64) -> None:
+        self._view, self._shower, self._expand, self._line_size = view, shower, expand, line_size
+        self._most = self._left = MAX_ALL_PARTS + len(view.data) // 8
         self._is_cut = False
         self._members: dict[int, list[Member]] = {}
         self._nameless: dict[int, bool] = {}
@@ -130,14 +134,20 @@ class _Maker:
         if self._is_cut:
             title += f", only {len(parts):,} parts are drawn"
             self._is_cut = False
-        return title, _with_holes(parts, 8 * size), size
+        parts = _with_holes(parts, 8 * size)
+        self._spend((1 + len(_lines(parts, self._line_size))) * (1 + self._line_size // PER_PART))
+        return title, parts, size
 
     def _count(self, text: str) -> None:
-        """Raise InputError if there are too many parts with this one. Names have any length: long ones are several."""
-        self._left -= 1 + len(text) // LONG
+        """Of one part. Names have any length: long ones are several."""
+        self._spend(1 + len(text) // LONG)
+
+    def _spend(self, parts: int) -> None:
+        """Raise InputError if there are too many with these."""
+        self._left -= parts
         if self._left < 0:
             hint = f"Draw fewer structs{', or without -E' if self._expand else ''}."
-            found = "more members than one picture is made of"
+            found = "more parts than one picture is made of"
             raise InputError(self._view.name, found, f"at most {self._most:,}", hint)
 
     def _parts(self, id: int, base: int, depth: int, within: str) -> list[Part]:
