@@ -63,6 +63,14 @@ def captured_in_vain() -> list[Unit]:
     return [[a, x], [x, y], [own, t], [t], [a, struct("t"), y], [t, struct("y")]]
 
 
+def defined_besides() -> list[Unit]:
+    """The first usual `t` has `a` declared, by which it could be told from the odd one before it; it is not captured,
+    as it has `b` defined. It goes to the odd one, and must not stand for the next, which does not.
+    """
+    a, b, g, t = struct("a"), struct("b"), struct("g", "a", "b"), struct("t", "a", "b")
+    return [[g], [g, a, b], [a, b], [a, b], [t, struct("a", "g"), b], [struct("b", "g")], [t, b], [t, a, b]]
+
+
 def program(seed: int) -> list[Unit]:
     """Every second one is a neighbour of those that are written out here."""
     known = [conflicts.program(each) for each in BROAD] + [narrow.program(each) for each in NARROW]

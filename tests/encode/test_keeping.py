@@ -7,6 +7,7 @@ conflicting definitions (conflicts.py; `tools/compare/keeping.py` tries thousand
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -69,14 +70,21 @@ def test_neighbours_of_programs_that_showed_a_rule(block: int, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     "units",
-    [near.met(), near.told_apart(), near.later(), near.captured_in_vain()],
-    ids=["met", "told apart", "later", "captured"],
+    [near.met(), near.told_apart(), near.later(), near.captured_in_vain(), near.defined_besides()],
+    ids=["met", "told apart", "later", "captured", "defined besides"],
 )
 def test_a_declaration_that_an_undecided_type_meets(units: list[Unit], tmp_path: Path) -> None:
     path = tmp_path / "program"
     path.write_bytes(image(units))
     assert differences(path, (1, 4)) == []
     assert 2 <= pybtf.encode(path).report.repeats.units_whole <= len(units)
+
+
+def test_neighbours_of_one_that_defines_a_name_besides(tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    for seed in range(200):
+        path.write_bytes(image(near.neighbour(near.defined_besides(), random.Random(seed))))
+        assert (seed, differences(path)) == (seed, [])
 
 
 def test_units_with_captured_types_are_not_kept_whole(tmp_path: Path) -> None:
