@@ -187,6 +187,9 @@ CASES: dict[str, list[Die | bytes]] = {
             parameter("c", ("decl_line", "block", b"x")),
         )
     ],
+    "parameters that begin with the number of a list that nobody means": [
+        inside(inlined(*FULL), parameter("a", ("decl_line", "udata", 280)), parameter("b", ("decl_line", "udata", 3)))
+    ],
     "prototype with places": [die("subroutine_type", children=[parameter("a", REG5), parameter("b", listed(0))])],
     "type of a parameter past the unit": [inside(die("formal_parameter", REG5, NAME, ("type", "ref4", FAR)))],
     "variables": [
