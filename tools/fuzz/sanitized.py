@@ -22,7 +22,7 @@ TESTS = (
     "merge_awaited", "merge_blocks", "merge_cache", "merge_digests", "merge_payloads", "merge_sections",
     "merge_values", "min_core", "models", "offsets", "output_check", "read_section", "refuted", "relocate",
     "restore", "rules_locations", "rules_packed", "rules_signature", "show", "show_lines", "show_options",
-    "show_usage", "size", "split", "split_dwarf", "verify", "verify_fit", "verify_fix", "verify_ids",
+    "show_pahole", "show_usage", "size", "split", "split_dwarf", "verify", "verify_fit", "verify_fix", "verify_ids",
     "verify_objects", "verify_special", "why", "why_command", "why_words", "without",
 )  # fmt: skip
 
