@@ -66,7 +66,9 @@ def test_what_does_not_go_together(arguments: list[str], said: str, capsys: pyte
 
 
 def test_a_pattern_has_an_end(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Of another file there may be a line of any length. An expression made of this one took hours."""
+    """Of another file there may be a line of any length. An expression of this one would take hours: of 80,000
+    characters it took 260 s, of half as many 58.
+    """
     patterns = tmp_path / "known"
     patterns.write_text("[" * 1000 + "\nsock\n")
     assert main(["diff", "--ignore", str(patterns), OLD, OLD]) == 0
