@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import signal
@@ -64,6 +65,28 @@ def run_cli() -> RunCli:
         )
 
     return run
+
+
+PR_CAPBSET_DROP = 24
+CAPABILITIES = (1, 2)
+"""CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH."""
+
+
+def drop_capabilities() -> None:
+    prctl = ctypes.CDLL(None).prctl
+    if os.geteuid() == 0 and any(prctl(PR_CAPBSET_DROP, each, 0, 0, 0) for each in CAPABILITIES):
+        os._exit(99)
+
+
+def run_unprivileged(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """As `run_cli`, where permissions of files count: root has to keep to them, as everybody else."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pybtf", *(str(argument) for argument in arguments)],
+        capture_output=True, text=True, env=environment(), check=False, timeout=60, preexec_fn=drop_capabilities,
+    )  # fmt: skip
+    if done.returncode == 99:
+        pytest.skip("root may not give up capabilities here")
+    return done
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -6,40 +6,19 @@ Root may read everything; so root runs these commands without the capabilities t
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from pybtf.cli.main import main
 from pybtf.unreadable import unreadable
-from tests.conftest import ROOT, environment
+from tests.conftest import ROOT
+from tests.conftest import run_unprivileged as run
 
 ELF = ROOT / "fixtures" / "bin" / "01_char.gcc-O0-5-obj.elf"
-PR_CAPBSET_DROP = 24
-CAPABILITIES = (1, 2)
-"""CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH."""
-
-
-def drop() -> None:
-    prctl = ctypes.CDLL(None).prctl
-    if os.geteuid() == 0 and any(prctl(PR_CAPBSET_DROP, each, 0, 0, 0) for each in CAPABILITIES):
-        os._exit(99)
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "pybtf", *arguments], capture_output=True, text=True, env=environment(), check=False,
-        timeout=60, preexec_fn=drop,
-    )  # fmt: skip
-    if done.returncode == 99:
-        pytest.skip("root may not give up capabilities here")
-    return done
 
 
 @pytest.fixture
