@@ -14,11 +14,15 @@ unit. And a type that is mapped on the way to another than its own stands for no
 import cython
 from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.stdlib import calloc, free, qsort
+from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.btf.kinds import *
 from cython.cimports.pybtf.core.classes.class_record import *
-from cython.cimports.pybtf.core.encode.encoder import Encoder
+from cython.cimports.pybtf.core.encode.encoder import Encoder, Stream
 from cython.cimports.pybtf.core.reduction.analysis import *
-from cython.cimports.pybtf.core.support.memory import U32s, u32s_push
+from cython.cimports.pybtf.core.reduction.unit_names import next_watched
+from cython.cimports.pybtf.core.support.memory import U32s, u32s_free, u32s_push
+
+EFFORT_OF_PAIR = cython.declare(uint64_t, 64)  # it takes memory
 
 
 @cython.cfunc
@@ -61,28 +65,63 @@ def reaches(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: uint32_t
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def together(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: uint32_t, y: uint32_t) -> cython.bint:
-    """Whether some unit has types of both array classes, or perhaps of others that may be taken for one of them.
+def link(a: cython.pointer[Analysis], pairs: cython.pointer[U32s], c: uint32_t, other: uint32_t) -> cython.int:
+    """Adds `other` to the classes that are looked for where class `c` is. Nonzero: no memory."""
+    if not u32s_push(pairs, a.users[c]) or not u32s_push(pairs, other):
+        return 1
+    a.users[c] = cython.cast(uint32_t, pairs.n // 2)
+    return 0
 
-    An array that was met before was then taken for one of its own class, of the unit that has the other one.
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def note_pair(a: cython.pointer[Analysis], pairs: cython.pointer[U32s], x: uint32_t, y: uint32_t) -> cython.int:
+    """Notes two classes of arrays of which `together` is to say whether a unit has both. Nonzero: no memory."""
+    if a.users[x] and pairs.p[2 * a.users[x] - 1] == y:
+        return 0  # as often: many types differ in the same arrays
+    if not spend(a, EFFORT_OF_PAIR):
+        return 0
+    return link(a, pairs, x, y) or link(a, pairs, y, x)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def together(e: cython.pointer[Encoder], a: cython.pointer[Analysis], pairs: cython.pointer[U32s]) -> cython.bint:
+    """Whether some unit has types of both classes of a pair: an array that was met before was then taken for one of its
+    own class, of the unit that has the other one. The class list is read once, however many pairs there are.
     """
+    at: cython.size_t
     u: uint32_t
     i: uint32_t
+    c: uint32_t
+    x: uint32_t
+    first: uint32_t = e.n_streams
     p: cython.pointer[uint32_t]
-    has_x: uint32_t
-    has_y: uint32_t
-    if (a.marks[x] | a.marks[y]) & ARRAYS or not spend(a, e.class_list.n):
+    t: cython.pointer[Stream]
+    memset(a.watch, 0, a.n)
+    for at in range(0, pairs.n, 4):  # each pair is two links
+        x = pairs.p[at + 1]
+        c = pairs.p[at + 3]
+        a.watch[x] = a.watch[c] = WATCHED
+        first = min(first, max(e.first_unit.p[x], e.first_unit.p[c]))
+    if not spend(a, e.class_list.n):
         return True
-    if not a.marks[x] & a.marks[y] & OCCURS:
-        return False
-    for u in range(max(e.first_unit.p[x], e.first_unit.p[y]), e.n_streams):
-        p = e.class_list.p + e.streams[u].classes
-        has_x = has_y = 0
-        for i in range(1, e.streams[u].n_types):  # without a branch: many at a time
-            has_x |= p[i] == x
-            has_y |= p[i] == y
-        if has_x & has_y:
-            return True
+    for u in range(first, e.n_streams):
+        t = cython.address(e.streams[u])
+        p = e.class_list.p + t.classes
+        a.stamp += 1
+        i = next_watched(a.watch, WATCHED, p, 1, t.n_types)
+        while i < t.n_types:
+            c = p[i]
+            a.visited[c] = a.stamp
+            x = a.users[c]
+            while x:
+                if a.visited[pairs.p[2 * x - 1]] == a.stamp or not spend(a, 1):
+                    return True
+                x = pairs.p[2 * x - 2]
+            i = next_watched(a.watch, WATCHED, p, i + 1, t.n_types)
     return False
 
 
@@ -90,11 +129,17 @@ def together(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: uint32_
 @cython.nogil
 @cython.exceptval(check=False)
 def masked(
-    e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: uint32_t, y: uint32_t, anywhere: cython.bint
+    e: cython.pointer[Encoder],
+    a: cython.pointer[Analysis],
+    pairs: cython.pointer[U32s],
+    x: uint32_t,
+    y: uint32_t,
+    anywhere: cython.bint,
 ) -> cython.int:
     """Whether classes `x` and `y`, equal but for elements of arrays, may be taken for equal. -1: no memory.
 
-    `anywhere`: also where a comparison begins elsewhere, so that anything may have been met before.
+    0: only if a unit has both classes of one of `pairs`, to which this adds. `anywhere`: also where a comparison begins
+    elsewhere, so that anything may have been met before.
 
     Walks to the first place where they differ, which is an array; it can hide the difference only if it was met before.
     That they are equal but for that is known from hashes only; the walk sees to it that it stays within both.
@@ -115,8 +160,13 @@ def masked(
             return 0  # the hashes collided
         if record_kind(rx) == KIND_ARRAY:
             found = 1 if anywhere else reaches(e, a, x, y)
-            if found < 0 or (found and together(e, a, x, y)):
+            if found < 0:
                 return found
+            if found:
+                if (a.marks[x] | a.marks[y]) & ARRAYS:
+                    return 1  # others may be taken for one of them
+                if a.marks[x] & a.marks[y] & OCCURS and note_pair(a, pairs, x, y):
+                    return -1
             if a.blind[fx.third] != a.blind[fy.third]:
                 return 0
         if fx.third != fy.third:
@@ -151,9 +201,12 @@ def doubt_arrays(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyt
     j: uint32_t
     kind: uint32_t
     found: cython.int = 0
+    at: cython.size_t
+    pairs: U32s
     shapes: cython.pointer[Shape] = cython.cast(cython.pointer[Shape], calloc(a.n, cython.sizeof(Shape)))
     if shapes == cython.NULL:
         return -1
+    memset(cython.address(pairs), 0, cython.sizeof(U32s))
     for c in range(1, a.n):
         kind = record_kind(class_record(e.classes, c))
         if a.marks[c] & OCCURS and (kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_TYPEDEF):
@@ -168,7 +221,12 @@ def doubt_arrays(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyt
             if not spend(a, 1):
                 break
             # A name with two definitions may also be compared on the way from something else.
-            found = masked(e, a, shapes[i].id, shapes[j].id, a.key[shapes[i].id] != 0)
+            found = masked(e, a, cython.address(pairs), shapes[i].id, shapes[j].id, a.key[shapes[i].id] != 0)
             j += 1
     free(shapes)
+    if found == 0 and pairs.n:
+        found = together(e, a, cython.address(pairs))
+    for at in range(1, pairs.n, 2):
+        a.users[pairs.p[at]] = 0
+    u32s_free(cython.address(pairs))
     return found

@@ -53,9 +53,11 @@ from cython.cimports.pybtf.core.reduction.variants import choose_usual, find_odd
 from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_push
 
 # Steps of comparison and spreading: types can be written that take a number of them that grows with the square of the
-# file. When they are used up, nothing is certain, and all units are kept whole, which is always right.
+# file. When they are used up, nothing is certain, and all units are kept whole, which is always right. Passes over the
+# class list take a step for each type.
 EFFORT_BASE = cython.declare(uint64_t, 1 << 27)
 EFFORT_PER_CLASS = cython.declare(uint64_t, 256)
+EFFORT_PER_TYPE = cython.declare(uint64_t, 8)
 
 
 @cython.cfunc
@@ -211,7 +213,7 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         a.watch = a.tint + n
         a.odd = a.watch + n
         memset(a.first_odd, 0xFF, n * 4)
-        a.effort = EFFORT_BASE + EFFORT_PER_CLASS * n
+        a.effort = EFFORT_BASE + EFFORT_PER_CLASS * n + EFFORT_PER_TYPE * e.class_list.n
         status = analyse(e, cython.address(a))
         note_digests(e, cython.address(a))
         free(a.first_key)
