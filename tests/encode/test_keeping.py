@@ -359,6 +359,19 @@ def test_definitions_that_differ_in_elements_of_arrays_tell_nothing_apart(tmp_pa
     assert differences(path) == []
 
 
+@pytest.mark.parametrize("same", [False, True])
+def test_a_pair_of_arrays_among_others(same: bool, tmp_path: Path) -> None:
+    """The same, with twenty pairs of structs after it that differ in elements of arrays and are never taken for one.
+    `same`: one of the arrays is that of chars.
+    """
+    path = tmp_path / "program"
+    c, n = struct("c", to("n"), to("a")), struct("n", to_array(CHAR))
+    one = [struct(f"p{k}", to_array(CHAR if same else to("x"))) for k in range(20)]
+    other = [struct(f"p{k}", to_array(to(f"y{k}"))) for k in range(20)]
+    path.write_bytes(image([[n, struct("a", to_array(CHAR)), c], [c, n, struct("a", to_array(LONG))], one, other]))
+    assert differences(path) == []
+
+
 def test_a_definition_is_lost_to_one_of_other_elements(tmp_path: Path) -> None:
     """The second `b` goes to the first, by way of `c`. The third does not, and cannot be dropped for it."""
     path = tmp_path / "program"
@@ -415,7 +428,7 @@ def test_many_pairs_of_arrays_do_not_keep_everything(tmp_path: Path) -> None:
     types for each pair would use up the effort, so that the units after them were kept whole, too.
     """
     path = tmp_path / "program"
-    odd = [[struct("s", to_array(to(f"t{n}")))] for n in range(300)]
+    odd = [[struct("s", to_array(to(f"t{n}"))), struct(f"t{n}", to("s"))] for n in range(300)]
     header = [struct(f"h{n}", to(f"h{n // 2}"), CHAR) for n in range(60)]
     path.write_bytes(image([*odd, *[header] * 40]))
     assert pybtf.encode(path).report.repeats.units_whole == 299
