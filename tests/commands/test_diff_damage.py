@@ -22,11 +22,12 @@ from pybtf.btf.types import (
     Ptr,
     Struct,
     Typedef,
+    Var,
 )
 from pybtf.differences.compare import Differences
-from pybtf.differences.text import lines
+from pybtf.differences.text import lines, markdown
 from pybtf.errors import InputError
-from tests.commands.test_diff import INT, A, Maker, told
+from tests.commands.test_diff import INT, A, Make, Maker, told
 from tools.fuzz.cases import damaged
 from tools.generate import randbtf
 
@@ -95,3 +96,60 @@ def test_many_of_one_name() -> None:
         lines(differences.changes, differences.declaration)
         took.append(time.process_time() - start)
     assert took[1] < 100 * max(took[0], 0.02), took
+
+
+def made(make: Make) -> BTF:
+    m = Maker()
+    make(m)
+    return m.btf()
+
+
+def nameless(typedefs: int, members: int, *, name: str = "a", at: int = 0) -> Make:
+    """One type without a name, and very many typedefs for it."""
+
+    def make(m: Maker) -> None:
+        rows = [(f"{name}{number}", INT, at + 32 * number) for number in range(members)]
+        inner = m.struct("", 4 * members + 8, *rows)
+        for number in range(typedefs):
+            m.add(Typedef(f"t{number}", inner))
+
+    return make
+
+
+def test_many_typedefs_of_one_nameless_type() -> None:
+    """Each has all that differs in it: 40,000 members gone or come, then 400,000. Was some gigabytes for 10 MB."""
+    assert len(told(nameless(20, 1000), nameless(20, 1000, name="b", at=8))) == 20 * 2001
+    with pytest.raises(InputError, match="too much text"):
+        told(nameless(200, 1000), nameless(200, 1000, name="b", at=8))
+
+
+def test_members_that_shifted_are_counted_one_by_one() -> None:
+    assert len(told(nameless(20, 2000), nameless(20, 2000, at=8))) == 20 * 2
+    with pytest.raises(InputError, match="too much text"):
+        told(nameless(200, 2000), nameless(200, 2000, at=8))
+
+
+@pytest.mark.parametrize(("variables", "is_too_much"), [(200, False), (4000, True)])
+def test_many_variables_of_one_long_type(variables: int, is_too_much: bool) -> None:
+    """Two megabytes of text, and forty, of which real BTF has two or three for each byte."""
+
+    def make(m: Maker) -> None:
+        long = m.add(Ptr(m.add(FuncProto(INT, tuple(Param("", INT) for _ in range(2000))))))
+        for number in range(variables):
+            m.add(Var(f"v{number}", long, Linkage.GLOBAL))
+
+    if is_too_much:
+        with pytest.raises(InputError, match="too much text"):
+            told(lambda m: None, make)
+    else:
+        assert len(told(lambda m: None, make)) == variables
+
+
+def test_a_name_of_backticks() -> None:
+    """Was the square of its length."""
+    name = "`" * 65_000
+    found = diff(Maker().btf(), made(lambda m: m.struct(name, 4, A)))
+    start = time.process_time()
+    rows = markdown(found.changes, found.declaration)
+    assert time.process_time() - start < 1
+    assert any(f"- {'`' * 65_001} struct {name} {'`' * 65_001}: " in row for row in rows), [row[:60] for row in rows]

@@ -9,7 +9,7 @@ from ..core.diff.diff_reach import Reach as Reached
 from ..errors import counted
 from .fields import composite_details, enum_details
 from .model import CATEGORIES, Change, Detail, Reach, Tally, classes_of
-from .naming import Names, text_of
+from .naming import Names, text_of, too_much
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 KFUNC = b"bpf_kfunc"
 MAX_PAIRS = 256
 """Definitions of one name that are compared with each other to find which became which."""
+FREE_DETAILS = 1 << 18
+BYTES_PER_DETAIL = 8
+"""Things that may differ, for both files and by their length: a member or parameter has no fewer bytes. But one
+nameless type may be that of very many others.
+"""
 REACHING = ("struct", "union", "enum", "typedef", "forward")
 _COMPOSITE = (STRUCT, UNION)
 
@@ -35,6 +40,7 @@ class Differences:
         self._kfuncs = tuple(frozenset(self.comparison.tagged(side, KFUNC)) for side in (0, 1))
         self._reach: tuple[Reached | None, ...] = (Reached(old), Reached(new)) if reach else (None, None)
         self._with_names = names
+        self._room = FREE_DETAILS + (len(old.data) + len(new.data)) // BYTES_PER_DETAIL
         found: list[Change] = []
         for number, name, left, right in self.comparison.leftovers():
             found += self._changes(NUMBERED[number], text_of(name), left, right)
@@ -104,6 +110,9 @@ class Differences:
         kfunc = old in self._kfuncs[0], new in self._kfuncs[1]
         details = self._details(category, old, new)
         details += self._tags(category, old, new)
+        self._room -= sum(len(each.new["members"]) if each.what == "shifted" and each.new else 1 for each in details)
+        if self._room < 0:
+            raise too_much(self.comparison, 1, new)
         if not details:
             details.append(Detail("regrouped", "", None, None))
         classes = {each for detail in details for each in classes_of(category, detail)}

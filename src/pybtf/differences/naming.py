@@ -17,6 +17,7 @@ from ..btf.kind_numbers import (
     VOID,
     VOLATILE,
 )
+from ..errors import InputError, Place
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -27,12 +28,24 @@ BUDGET = 200
 """Types visited for one text. Real ones need a handful; prototypes in damaged BTF multiply without end."""
 MAX_DEPTH = 16
 """Prototypes in prototypes."""
+FREE_TEXT = 1 << 24
+TEXT_PER_BYTE = 8
+"""Characters of all texts, for both files and for each of their bytes. Real ones have two or three for each byte, but
+one prototype of very many parameters may be that of very many functions and variables.
+"""
 _KEYWORDS = {STRUCT: "struct ", UNION: "union ", ENUM: "enum ", ENUM64: "enum "}
 _QUALIFIERS = {CONST: "const", VOLATILE: "volatile", RESTRICT: "restrict"}
 
 
 def text_of(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
+
+
+def too_much(comparison: Comparison, side: int, id: int) -> InputError:
+    """What `Comparison` says of such BTF, too."""
+    view = comparison.new if side else comparison.old
+    found = f"type {id} takes too many steps, or too much text"
+    return InputError(Place(view.name, "types"), found, "BTF made by a compiler or encoder")
 
 
 class Names:
@@ -43,15 +56,19 @@ class Names:
         self._pairs: dict[int | tuple[int, int], tuple[str, str]] = {}
         self._budget = BUDGET
         self._depth = 0
+        self._room = FREE_TEXT + TEXT_PER_BYTE * (len(comparison.old.data) + len(comparison.new.data))
 
     def type(self, side: int, id: int) -> str:
         """`struct page *`, `int (*)(void *)`, `u8[16]`."""
         return self.declared(side, id, "")
 
     def declared(self, side: int, id: int, name: str) -> str:
-        """A declaration of `name` with the type: `int (*name)(void *)`."""
+        """A declaration of `name` with the type: `int (*name)(void *)`. Raises InputError if texts become too long."""
         self._budget = BUDGET
         before, after = self._pair(side, id)
+        self._room -= len(before) + len(name) + len(after)
+        if self._room < 0:
+            raise too_much(self.comparison, side, id)
         return _placed(before, name, after)
 
     def prototype(self, side: int, id: int, name: str) -> str:

@@ -91,8 +91,10 @@ def _item(change: Change, declaration: Callable[[Change], str], places: Places |
 def _code(text: str) -> str:
     """As code, whatever is in it."""
     fence = "`"
-    while fence in text:
-        fence += "`"
+    if fence in text:
+        import re
+
+        fence *= 1 + max(map(len, re.findall("`+", text)))
     pad = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{fence}{pad}{text}{pad}{fence}"
 
