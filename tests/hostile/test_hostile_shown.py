@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,14 @@ def nested(inner: int, length: int) -> bytes:
         words += [9, 1, 32 * number]
     words += [7, STRUCT | 1, 4 * inner, 9, 2, 0]
     return raw_btf(words, b"\0int\0s\0o\0" + b"n" * length + b"\0")
+
+
+def long_type(members: int, length: int) -> bytes:
+    """A struct of which each member has the same type, with a long name."""
+    words = [3, STRUCT, 0, 1, STRUCT | members, 0]
+    for _ in range(members):
+        words += [1, 1, 0]
+    return raw_btf(words, b"\0s\0" + b"n" * length + b"\0")
 
 
 def tails(count: int, length: int) -> bytes:
@@ -119,6 +129,46 @@ def test_what_is_small_and_would_become_large_or_slow(
     assert main(["show", *arguments, str(path)]) == 1
     out, said = capfd.readouterr()
     assert (out, "takes too many steps, or becomes too long" in said) == ("", True)
+
+
+def test_types_of_members_take_room_in_json(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """At most 64 MiB and 64 times the file: the 120 MB of this one would be 60 GB for a megabyte."""
+    path = tmp_path / "x.btf"
+    path.write_bytes(long_type(2000, 60_000))
+    assert main(["show", "--json", "s", str(path)]) == 1
+    out, said = capfd.readouterr()
+    assert (out, "takes too many steps, or becomes too long" in said) == ("", True)
+    path.write_bytes(long_type(20, 60_000))
+    assert main(["show", "--json", "s", str(path)]) == 0
+    (row,) = json.loads(capfd.readouterr().out)
+    assert {each["type"] for each in row["members"]} == {"struct " + "n" * 60_000}
+
+
+@pytest.mark.parametrize(("command", "most"), [("show", 6), ("diff", 9)])
+def test_json_is_not_in_memory_in_all_forms(
+    command: str, most: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """With all that it is made of, and in pieces, it took eleven times its length: two gigabytes for BTF of 16 MB."""
+    many, none = tmp_path / "many.btf", tmp_path / "none.btf"
+    words = [1, INT, 4, 32]
+    for number in range(40):
+        words += [7 + number, STRUCT | 1000, 0, *([5, 1, 0] * 1000)]
+    many.write_bytes(raw_btf(words, b"\0int\0m\0" + b"s" * 40 + b"\0"))
+    none.write_bytes(raw_btf([1, INT, 4, 32], b"\0int\0"))
+    if command == "diff":
+        words = [1, INT, 4, 32, *[word for number in range(10_000) for word in (5 + 8 * number, TYPEDEF, 1)]]
+        many.write_bytes(raw_btf(words, b"\0int\0" + b"".join(b"%07d\0" % number for number in range(10_000))))
+    arguments = ["show", "--json", str(many)] if command == "show" else ["diff", "--json", str(none), str(many)]
+    tracemalloc.start()
+    try:
+        assert main(arguments) == 0
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    out = capfd.readouterr().out
+    found = json.loads(out)
+    assert len(found if command == "show" else found["changes"]) == (40 if command == "show" else 10_000)
+    assert peak < most * len(out), (peak, len(out))
 
 
 def test_what_is_small_and_stays_small(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

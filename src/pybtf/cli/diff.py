@@ -8,7 +8,7 @@ import sys
 
 from ..errors import InputError, UsageError, printable, quoted
 from ..options import MAX_JOBS
-from ..support.process import write_stdout
+from ..support.process import printing, write_stdout
 from . import console
 from .arguments import FLAG, JOBS, PATH, TEXTS, Option
 from .faults import BUG
@@ -342,9 +342,15 @@ def _title(files: tuple[str, ...]) -> str:
 
 
 def _write_json(whole: dict[str, Any]) -> None:
-    from json import dumps
+    """Piece by piece: as one list of pieces, JSON takes ten times its length."""
+    from itertools import islice
+    from json import JSONEncoder
 
-    write_stdout(dumps(whole, indent=1).encode() + b"\n")
+    pieces = JSONEncoder(indent=1).iterencode(whole)
+    with printing() as put:
+        while piece := "".join(islice(pieces, 10_000)):
+            put(piece.encode())
+        put(b"\n")
 
 
 def _write(lines: list[str], signs: bool) -> None:

@@ -185,3 +185,4 @@ cdef class Shower:
     cdef check(self)
     cdef void ask(self, uint32_t id) noexcept
     cdef learn(self, uint32_t id)
+    cdef bytes made(self, uint32_t id)

@@ -159,8 +159,13 @@ class Shower:
         if wire_kind(view_record(self.s.v, id)) == KIND_FUNC:
             self.take_tags(id)
         put_definition(cython.address(self.s), id, typedef)
+        return self.made(id)
+
+    @cython.cfunc
+    def made(self, id: uint32_t) -> bytes:
+        """What has been put together about this type. Void cannot be blamed for its length: it has no record."""
         # The buffer asks only when it grows.
-        if self.s.out.done + self.s.out.n > self.whole:
+        if id and self.s.out.done + self.s.out.n > self.whole:
             show_fail(cython.address(self.s), SHOW_EFFORT, id)
         self.check()
         return self.s.out.p[: self.s.out.n]
@@ -376,8 +381,7 @@ class Shower:
         self.s.out.done += self.s.out.n
         self.s.out.n = 0
         put_type(cython.address(self.s), id)
-        self.check()
-        return self.s.out.p[: self.s.out.n]
+        return self.made(id)
 
     def users(self, name: bytes, pointers: cython.bint) -> list:
         """The structs with members of a struct of this name, or pointers to one: id and name of the member."""
