@@ -101,6 +101,14 @@ def holes(there: int, movable: int) -> bytes:
     return raw_btf(words, b"\0int\0long int\0s\0x\0R\0")
 
 
+def all_movable(members: int) -> bytes:
+    """A struct of which every other member fits into the hole behind the one before."""
+    words = [1, INT, 4, 32, 5, INT, 1, 8, 10, STRUCT | members, 8 * members]
+    for number in range(members):
+        words += [12, 1 + number % 2, 64 * number]
+    return raw_btf(words, b"\0int\0char\0s\0x\0")
+
+
 def alike(members: int) -> bytes:
     """A struct with holes, and one of which each member is that struct."""
     words = [1, INT, 4, 32, 5, STRUCT | members, 8 * members]
@@ -116,9 +124,10 @@ def alike(members: int) -> bytes:
     ("arguments", "data"),
     [
         (["-E"], trees(13, 300)), (["-E", "-R", "-S"], trees(13, 300)), (["-P"], holes(5000, 500)),
-        (["-R", "R"], holes(5000, 500)), (["o"], alike(12_000)),
+        (["-R", "R"], holes(5000, 500)), (["o"], alike(12_000)), (["-P"], all_movable(10_000)),
+        (["-R", "s"], all_movable(10_000)),
     ],
-    ids=["-E", "-E -R -S", "-P", "-R", "members"],
+    ids=["-E", "-E -R -S", "-P", "-R", "members", "-P, all move", "-R, all move"],
 )  # fmt: skip
 def test_what_is_small_and_would_become_large_or_slow(
     arguments: list[str], data: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]

@@ -20,6 +20,7 @@ from cython.cimports.pybtf.core.btf.type_view import kind_flag, view_record
 from cython.cimports.pybtf.core.show.show_layout import study
 from cython.cimports.pybtf.core.show.show_types import (
     FACTS_NEW,
+    SHOW_EFFORT,
     SHOW_MEMORY,
     SHOW_OK,
     Facts,
@@ -253,8 +254,11 @@ def plan_step(s: cython.pointer[Show], p: cython.pointer[Plan]) -> cython.bint:
     if p.count == 0 or s.status != SHOW_OK:
         return False
     p.steps += 1
-    if p.steps > MOVES_FREE + MOVES_PER_MEMBER * p.count or s.effort < p.count:
+    if p.steps > MOVES_FREE + MOVES_PER_MEMBER * p.count:
         p.endless = True
+        return False
+    if s.effort < p.count:
+        show_fail(s, SHOW_EFFORT, p.id)
         return False
     s.effort -= p.count
     plan_read(s, p)
