@@ -117,7 +117,7 @@ def nameless(typedefs: int, members: int, *, name: str = "a", at: int = 0) -> Ma
 
 
 def test_many_typedefs_of_one_nameless_type() -> None:
-    """Each has all that differs in it: 40,000 members gone or come, then 400,000. Was some gigabytes for 10 MB."""
+    """Each has all that differs in it: 40,000 members gone or come, then 400,000."""
     assert len(told(nameless(20, 1000), nameless(20, 1000, name="b", at=8))) == 20 * 2001
     with pytest.raises(InputError, match="too much text"):
         told(nameless(200, 1000), nameless(200, 1000, name="b", at=8))
@@ -146,7 +146,7 @@ def test_many_variables_of_one_long_type(variables: int, is_too_much: bool) -> N
 
 
 def test_a_name_of_backticks() -> None:
-    """Was the square of its length."""
+    """It takes time by its length, not by the square."""
     name = "`" * 65_000
     found = diff(Maker().btf(), made(lambda m: m.struct(name, 4, A)))
     start = time.process_time()

@@ -157,7 +157,7 @@ def test_types_of_members_take_room_in_json(tmp_path: Path, capfd: pytest.Captur
 def test_json_is_not_in_memory_in_all_forms(
     command: str, most: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """With all that it is made of, and in pieces, it took eleven times its length: two gigabytes for BTF of 16 MB."""
+    """With all that it is made of, and as a list of pieces, it would take more than that many times its length."""
     many, none = tmp_path / "many.btf", tmp_path / "none.btf"
     words = [1, INT, 4, 32]
     for number in range(40):
