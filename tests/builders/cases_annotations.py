@@ -195,3 +195,48 @@ def annotations_off() -> bytes:
         typedef("t", "int", children=[tag("decl_tag", "x")]),
         die("pointer_type", ("type", "ref4", "int"), children=[tag("type_tag", "y")]),
     )
+
+
+def pointers_with_tags(type: str | None) -> list[Die]:
+    """One with each kind of tags; the chain is `second`, `first`."""
+    target = () if type is None else (("type", "ref4", type),)
+    return [
+        die("pointer_type", *target, children=[tag("type_tag", "a"), tag("type_tag", "b")]),
+        die("pointer_type", *target, chain("second")),
+    ]
+
+
+CHAIN = (tag("type_tag", "first", gnu=True, label="first"),
+         tag("type_tag", "second", chain("first"), gnu=True, label="second"))  # fmt: skip
+
+
+@case
+def type_tags_of_unspecified_types() -> bytes:
+    """They are kept; those of a pointer to a DIE that is no type are not."""
+    return of(
+        INT,
+        *CHAIN,
+        named("unspecified_type", "nothing", label="nothing"),
+        named("label", "no_type", label="no_type"),
+        *pointers_with_tags("nothing"),
+        *pointers_with_tags("no_type"),
+        *pointers_with_tags(None),
+    )
+
+
+@case
+def type_tags_in_namespaces_and_structs() -> bytes:
+    """A pointer to a type passes over its tags there, but not in a function or a block."""
+    return of(
+        INT,
+        *CHAIN,
+        point(),
+        named("unspecified_type", "nothing", label="nothing"),
+        named("namespace", "n", children=[
+            *pointers_with_tags("point"), *pointers_with_tags("nothing"), *pointers_with_tags(None),
+            subprogram("in_namespace", 16, children=pointers_with_tags("int")),
+        ]),
+        named("structure_type", "s", ("byte_size", "data1", 4), children=pointers_with_tags("point")),
+        named("union_type", "u", ("byte_size", "data1", 4), children=pointers_with_tags("int")),
+        subprogram("f", 32, children=[die("lexical_block", children=pointers_with_tags("point"))]),
+    )  # fmt: skip

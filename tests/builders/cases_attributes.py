@@ -239,3 +239,19 @@ def parameters_of_other_functions_origins() -> bytes:
         variable(X86),
         extra_symbols=functions("f", "g", "h"),
     )  # fmt: skip
+
+
+@case
+def flags_as_numbers() -> bytes:
+    """A number in the form of a flag is 0 or 1."""
+    name = ("name", "string", "x")
+    return of(
+        INT,
+        die("enumeration_type", name, ("byte_size", "data1", 4), children=[
+            named("enumerator", f"E{n}", ("const_value", "flag", n)) for n in (0, 1, 2, 255)
+        ]),
+        die("structure_type", name, ("byte_size", "flag", 8)),
+        die("structure_type", name, ("declaration", "flag", 2)),
+        die("base_type", name, ("byte_size", "flag", 8), ("encoding", "flag", 5)),
+        function(X86),
+    )  # fmt: skip

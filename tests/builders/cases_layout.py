@@ -575,3 +575,23 @@ def array_with_enumeration_dimension() -> bytes:
         ),
         typedef("t", "a"),
     )
+
+
+@case
+def member_places_of_several_operations() -> bytes:
+    """The first operation counts, whatever follows it, also if that is no operation or the block ends in the middle."""
+    places = [
+        [("plus_uconst", 8), ("plus_uconst", 1)], [("constu", 16), ("plus",)], [("constu", 24), ("deref",)],
+        [("dup",), ("plus_uconst", 8)], [("lit8",), ("plus",)], b"\x23\x20\x01", b"\x10\xa0", b"",
+    ]  # fmt: skip
+    return of(
+        INT,
+        named("structure_type", "s", ("byte_size", "data1", 64), children=[
+            named("member", f"m{n}", ("type", "ref4", "int"), ("data_member_location", "exprloc", place))
+            for n, place in enumerate(places)
+        ]),
+        named("structure_type", "bits", ("byte_size", "data1", 64), children=[
+            named("member", "b", ("type", "ref4", "int"), ("bit_size", "data1", 3),
+                  ("data_bit_offset", "exprloc", [("constu", 40), ("plus",)])),
+        ]),
+    )  # fmt: skip

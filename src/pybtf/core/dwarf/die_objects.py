@@ -9,6 +9,7 @@ from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.dwarf.attributes import *
 from cython.cimports.pybtf.core.dwarf.die_objects import *
 from cython.cimports.pybtf.core.dwarf.die_reader import Attr, Die, Reader, die_has, die_number, die_read
+from cython.cimports.pybtf.core.dwarf.expressions import expression_leb
 from cython.cimports.pybtf.core.dwarf.forms import *
 from cython.cimports.pybtf.core.dwarf.locations import LOC_BLOCK, first_operation_address
 from cython.cimports.pybtf.core.dwarf.open_objects import open_frame, opened
@@ -17,7 +18,7 @@ from cython.cimports.pybtf.core.dwarf.walk_state import *
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.model.faults import FAULT_INDEX, IN_ADDR, Fault, fault_set
-from cython.cimports.pybtf.core.support.cursor import Cursor, cur_init, cur_u8, cur_u32, cur_u64, cur_uleb
+from cython.cimports.pybtf.core.support.cursor import Cursor, cur_init, cur_u8, cur_u32, cur_u64
 from cython.cimports.pybtf.core.support.memory import grow
 
 
@@ -243,7 +244,8 @@ def add_member(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.in
         a = cython.address(d.a[D_MEMBER_LOCATION])
         m.byte_offset = cython.cast(uint32_t, offset_value(w, a)) if is_offset(a) else 0
     if die_has(d, D_DATA_BIT_OFFSET):
-        m.bit_offset = offset_value(w, cython.address(d.a[D_DATA_BIT_OFFSET]))
+        a = cython.address(d.a[D_DATA_BIT_OFFSET])
+        m.bit_offset = offset_value(w, a) if is_offset(a) else 0
         m.flags |= M_DATA_BIT_OFFSET
     elif die_has(d, D_MEMBER_LOCATION):
         m.bit_offset = cython.cast(uint64_t, m.byte_offset) * 8
@@ -270,18 +272,18 @@ def is_offset(a: cython.pointer[Attr]) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def offset_value(w: cython.pointer[Walker], a: cython.pointer[Attr]) -> uint64_t:
-    """A member offset: a constant, or an expression of one DW_OP_plus_uconst or DW_OP_constu."""
+    """A member offset: a constant, or an expression that begins with DW_OP_plus_uconst or DW_OP_constu. The rest of it
+    is not looked at, nor where it ends, even if it is empty.
+    """
     c: Cursor
-    code: uint64_t
-    value: uint64_t
+    code: cython.int
     if a.cls == A_CONST:
         return a.v
     if a.cls == A_BLOCK or a.cls == A_EXPR:
-        cur_init(cython.address(c), w.sections.info.p, a.v, a.v + a.size, w.sections.swap)
+        cur_init(cython.address(c), w.sections.info.p, a.v, w.sections.info.n, w.sections.swap)
         code = cur_u8(cython.address(c))
-        value = cur_uleb(cython.address(c))
-        if not c.bad and c.pos == c.end and (code == DW_OP_plus_uconst or code == DW_OP_constu):
-            return value
+        if code == DW_OP_plus_uconst or code == DW_OP_constu:
+            return expression_leb(cython.address(c))
     return cython.cast(uint64_t, -1)
 
 

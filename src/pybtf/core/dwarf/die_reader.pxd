@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from pybtf.core.dwarf.abbrevs cimport AbbrevTable
 from pybtf.core.dwarf.attributes cimport N_SLOTS
-from pybtf.core.dwarf.forms cimport A_ADDR, A_CONST
+from pybtf.core.dwarf.forms cimport A_ADDR, A_CONST, A_FLAG
 from pybtf.core.model.debug_sections cimport DebugSections
 from pybtf.core.model.faults cimport Fault
 from pybtf.core.support.cursor cimport Cursor, cur_tell
@@ -55,7 +55,7 @@ cdef inline bint die_has(const Die *d, int slot) noexcept nogil:
     return (d.seen >> slot) & 1
 
 cdef inline uint64_t die_number(const Die *d, int slot) noexcept nogil:
-    # A numeric attribute: constants, addresses and flags count, other forms are 0, as is an absent one.
+    # A numeric attribute: constants, addresses and flags count, other forms are 0, as is an absent one. A flag is 0 or 1.
     if (d.seen >> slot) & 1 and A_CONST <= d.a[slot].cls <= A_ADDR:
-        return d.a[slot].v
+        return d.a[slot].v if d.a[slot].cls != A_FLAG else d.a[slot].v != 0
     return 0

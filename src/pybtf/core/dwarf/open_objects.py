@@ -255,7 +255,17 @@ def close_variable(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cytho
 @cython.nogil
 @cython.exceptval(check=False)
 def close_pointer(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
-    if w.want_type_tags and f.chain and f.index == 0:
+    """A pointer with type tags refers to the last of them. In a namespace or a struct it refers to its target, past
+    the tags, which are there all the same (Q18).
+    """
+    target: uint32_t = f.type.ref
+    outer: uint8_t = w.frames[w.n_frames - 1].mode
+    if f.index:
+        target = w.u.types[w.u.n_types - f.index].ref
+    elif w.want_type_tags and f.chain:
         if tag_slots(w, f.chain, cython.address(f.type)):
             return -1
+    if target and (outer == IN_NAMESPACE or outer == IN_STRUCT):
+        f.type.ref = target
+        f.type.flags &= ~T_REF_LOCAL
     return add_type(w, cython.address(f.type))

@@ -1,5 +1,5 @@
 """How large a parameter is whose type the unit does not have: the reference asks the DIEs, whatever they are.
-So it does for whether an enumeration of more than 4 bytes is signed.
+So it does for whether an enumeration of more than 4 bytes is signed, and whether type tags are of an unspecified type.
 
 A type that BTF does not know of is void, as are those that refer to it. But a parameter's size says in how many
 registers it is, and so where the next one should be. Ada has parameters of a range (DW_TAG_subrange_type), C++ of a
@@ -13,7 +13,12 @@ from cython.cimports.pybtf.core.dwarf.die_reader import Die, Reader, die_has, di
 from cython.cimports.pybtf.core.dwarf.read_again import read_again
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter, unit_with
 from cython.cimports.pybtf.core.dwarf.walk_state import Walker, reference
-from cython.cimports.pybtf.core.model.dwarf_constants import DW_ATE_signed, DW_ATE_signed_char, DW_TAG_pointer_type
+from cython.cimports.pybtf.core.model.dwarf_constants import (
+    DW_ATE_signed,
+    DW_ATE_signed_char,
+    DW_TAG_pointer_type,
+    DW_TAG_unspecified_type,
+)
 from cython.cimports.pybtf.core.model.dwarf_unit import LONGEST_TYPE_CHAIN, NO_INDEX
 from cython.cimports.pybtf.core.model.faults import Fault
 from cython.cimports.pybtf.core.support.cursor import cur_init
@@ -52,6 +57,21 @@ def is_signed_at(w: cython.pointer[Walker], at: uint32_t, fault: cython.pointer[
     w.r.passing = passing
     w.fault = before
     return encoding == DW_ATE_signed or encoding == DW_ATE_signed_char
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_unspecified_at(w: cython.pointer[Walker], at: uint32_t, fault: cython.pointer[Fault]) -> cython.bint:
+    """Whether the DIE at this offset is an unspecified type. Damage is no fault, too much reading is."""
+    before: Fault = w.fault
+    passing: cython.bint = w.r.passing
+    found: cython.bint
+    w.r.passing = True
+    found = read_at(w, at, fault) and w.d.tag == DW_TAG_unspecified_type
+    w.r.passing = passing
+    w.fault = before
+    return found
 
 
 @cython.cfunc

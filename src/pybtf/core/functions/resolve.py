@@ -17,7 +17,7 @@ from cython.cimports.pybtf.core.dwarf.die_index import map_get, map_put, map_res
 from cython.cimports.pybtf.core.dwarf.forms import A_CONST, A_EXPR, A_LISTX, A_SEC_OFFSET
 from cython.cimports.pybtf.core.dwarf.locations import LOC_BLOCK, LOC_LIST, LOC_LISTX, location_read
 from cython.cimports.pybtf.core.dwarf.member_layout import lay_out_members
-from cython.cimports.pybtf.core.dwarf.value_size import is_signed_at, value_size
+from cython.cimports.pybtf.core.dwarf.value_size import is_signed_at, is_unspecified_at, value_size
 from cython.cimports.pybtf.core.dwarf.walk_state import Walker
 from cython.cimports.pybtf.core.functions.calling_convention import Machine, analyse_function, find_candidate
 from cython.cimports.pybtf.core.functions.reference_cycles import (
@@ -67,11 +67,14 @@ def refers_to_no_type(
     w: cython.pointer[Walker], u: cython.pointer[Unit], id: uint32_t, fault: cython.pointer[Fault]
 ) -> cython.void:
     """What else follows if type `id` refers to a DIE that is no type. A pointer with type tags loses them, which stand
-    in front of it. A wide enumeration has the sign of whatever DIE it refers to. A fault may be left.
+    in front of it, unless the DIE is an unspecified type. A wide enumeration has the
+    sign of whatever DIE it refers to. A fault may be left.
     """
     t: cython.pointer[Type] = cython.address(u.types[id])
     k: uint32_t = id
     if t.tag == TAG_TYPE_TAG:
+        if is_unspecified_at(w, t.ref, fault):
+            return
         while u.types[k - 1].tag == TAG_TYPE_TAG:
             k -= 1
             u.types[k].ref = 0
