@@ -255,3 +255,21 @@ def flags_as_numbers() -> bytes:
         die("base_type", name, ("byte_size", "flag", 8), ("encoding", "flag", 5)),
         function(X86),
     )  # fmt: skip
+
+
+@case
+def offsets_of_16_bytes() -> bytes:
+    """16 bytes are a block, whose first operation counts. A bit offset in the form of a flag is none."""
+    place, bits = "data_member_location", ("bit_size", "data1", 7)
+    return of(
+        INT,
+        named("structure_type", "s", ("byte_size", "data1", 64), children=[
+            named("member", "number", ("type", "ref4", "int"), (place, "data16", 8)),
+            named("member", "operation", ("type", "ref4", "int"), (place, "data16", b"\x23\x08" + bytes(14))),
+            named("member", "bits", ("type", "ref4", "int"), bits,
+                  ("data_bit_offset", "data16", b"\x10\x48" + bytes(14))),
+            named("member", "flag", ("type", "ref4", "int"), bits, ("data_bit_offset", "flag", 9)),
+        ]),
+        function(X86),
+        version=5,
+    )  # fmt: skip
