@@ -103,10 +103,15 @@ def in_bash(folder: Path, words: list[str]) -> list[str]:
         (["pybtf", "reproduce", "--skip", "'jobs 2,mu"], ["jobs 2,much memory"]),
         (["pybtf", "reproduce", "--skip", '"mu'], ["much memory"]),
         (["pybtf", "dump", "x"], []),
+        (["pybtf", "dump", "--format", "=", "r"], ["raw"]),
+        (["pybtf", "dump", "--format", "="], ["c", "raw", "json"]),
+        (["pybtf", "encode", "--features", "=", "var,enum"], ["var,enum64"]),
+        (["pybtf", "encode", "--jobs", "=", "2", "--det"], ["--detached", "--detached-dir"]),
+        (["pybtf", "encode", "a", "=", "b", "--det"], ["--detached", "--detached-dir"]),
     ],
 )
 def test_the_script_of_bash(words: list[str], expected: list[str], tmp_path: Path) -> None:
-    """A completion with blanks stays one word, and no variable of the user's is overwritten."""
+    """A completion with blanks stays one word, `=` is no value, and no variable of the user's is overwritten."""
     found = in_bash(tmp_path, words)
     assert found[:1] == expected if words[-1] == "jo" else found == expected
 

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import click
-from click.shell_completion import BashComplete, CompletionItem, get_completion_class, shell_complete
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    add_completion_class,
+    get_completion_class,
+    shell_complete,
+)
 
 from ..support.process import write_stdout
 from .app import COMMANDS, Command, Group, group
 from .main import COMPLETE_VARIABLE
 
 
+@add_completion_class
 class _Bash(BashComplete):
     """click's script for bash, with variables of its own only, and with blanks in a completion escaped: `jobs 2` is one
     word. Behind a quote that the user has typed nothing is escaped: bash closes it.
+
+    bash splits words at `=`: of `--format=r` it passes `--format`, `=` and `r`, and click would take `=` for the value.
     """
 
     source_template = """\
@@ -48,6 +57,12 @@ class _Bash(BashComplete):
 
 %(complete_func)s_setup;
 """
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        words, incomplete = super().get_completion_args()
+        before = ["", *words]
+        words = [word for at, word in enumerate(words) if word != "=" or not before[at].startswith("--")]
+        return words, incomplete
 
 
 class _Completing(Group):
@@ -93,7 +108,7 @@ def complete_list(known: tuple[str, ...], prefixes: tuple[str, ...], incomplete:
 @click.command("completion", cls=Command)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> int:
-    kind = _Bash if shell == "bash" else get_completion_class(shell)
+    kind = get_completion_class(shell)
     assert kind is not None, shell
     write_stdout(kind(group(), {}, "pybtf", COMPLETE_VARIABLE).source() + "\n")
     return 0
