@@ -42,6 +42,11 @@ def test_sections(name: str, require: Callable[[str], str]) -> None:
     assert headings == expected
 
 
+def test_every_command_is_in_the_synopsis(require: Callable[[str], str]) -> None:
+    synopsis = shown("pybtf.1", require("groff")).split("\nSYNOPSIS\n")[1].split("\nDESCRIPTION\n")[0]
+    assert list(dict.fromkeys(line.split()[1] for line in synopsis.splitlines() if line)) == [*COMMANDS]
+
+
 def options_of(text: str) -> set[str]:
     """The options that have an entry: lines that begin with one, seven columns in."""
     entries = re.findall(r"^ {7}(-\S.*)$", text, re.MULTILINE)

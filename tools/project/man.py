@@ -146,7 +146,7 @@ def page(name: str, top: Help, commands: dict[str, Help]) -> str:
     out = ['.\\" Made by tools/project/man.py from the help texts: make man']
     out += [f'.TH {name.upper()} 1 "" "pybtf {__version__}" "User Commands"', ".nh", ".ad l"]
     out += [".SH NAME", f"{plain(name)} \\- {plain(ABOUT[name])}", ".SH SYNOPSIS"]
-    for line in [usage for text in every for usage in text.usage if "COMMAND" not in usage]:
+    for line in [usage for text in (parts.values() or [top]) for usage in text.usage]:
         out += [f"\\fB{plain(name)}\\fR{term(line.removeprefix(name))}", ".br"]
     out[-1:] = [".SH DESCRIPTION"]
     out += paragraphs(top.description)
