@@ -9,6 +9,8 @@ import os
 
 from .errors import InputError
 
+_PIPED = "Standard input cannot take its place, since it can be read only once."
+
 
 def not_regular(path: str, expected: str, *, pipe: bool) -> InputError:
     """The error of a device, a socket or a pipe where only a file will do."""
@@ -16,10 +18,8 @@ def not_regular(path: str, expected: str, *, pipe: bool) -> InputError:
     return InputError(path, "is not a regular file", expected, hint)
 
 
-def unreadable(path: str, error: OSError | ValueError, expected: str, hint: str = "") -> InputError:
-    """The error of a file that was to be `expected`; of one that is not there, with `hint`, or else with what may have
-    been meant.
-    """
+def unreadable(path: str, error: OSError | ValueError, expected: str) -> InputError:
+    """The error of a file that was to be `expected`; of one that is not there, with what may have been meant."""
     if "\0" in path:  # Python's words for it differ by version
         return InputError(path, "cannot be opened: a null byte in its name")
     if isinstance(error, FileNotFoundError):
@@ -27,7 +27,7 @@ def unreadable(path: str, error: OSError | ValueError, expected: str, hint: str 
             return InputError(path, "is a symbolic link to a file that does not exist")
         from .support.suggest import file_like
 
-        return InputError(path, "no such file", hint=hint or file_like(path))
+        return InputError(path, "no such file", hint=_PIPED if path == "-" else file_like(path))
     if isinstance(error, PermissionError):
         return InputError(path, "no permission to read it")
     if isinstance(error, IsADirectoryError):

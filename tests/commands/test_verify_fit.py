@@ -240,9 +240,10 @@ def test_what_to_encode_is_named_as_a_shell_takes_it(tmp_path: Path, capfdbinary
     assert run.stderr.endswith(b"It has DWARF: `pybtf encode` makes BTF of that, once it is in a file.\n")
 
 
-@pytest.mark.parametrize("command", ["encode", "merge", "object"])
+@pytest.mark.parametrize("command", ["encode", "encode --detached -", "merge", "object"])
 def test_files_that_are_mapped_cannot_be_standard_input(command: str, run_cli: RunCli) -> None:
-    run = run_cli(command, "-")
+    """Not even if the output goes to standard output, which is called -, too."""
+    run = run_cli(*command.split(), "-")
     assert run.returncode == 1
     assert "-: no such file. Standard input cannot take its place, since it can be read only once.\n" in run.stderr
 

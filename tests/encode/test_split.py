@@ -438,6 +438,7 @@ def test_command_line(tmp_path: Path, run_cli: RunCli) -> None:
         (["--base", "BASE", "--detached", "BASE"], 2, "--detached OUT is the base itself"),
         (["--base", "BASE", "--report", "BASE"], 2, "--report JSON is the base itself"),
         (["--base", "/nonexistent/vmlinux"], 1, "/nonexistent/vmlinux: no such file"),
+        (["--base", "-", "--detached", "-"], 1, "-: no such file. Standard input cannot take its place"),
     ],
 )
 def test_command_line_errors(

@@ -26,7 +26,7 @@ from .request import (
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from ..encoded import Encoded
     from ..report import Report
@@ -140,22 +140,36 @@ def _check_targets(request: Request, options: EncodeOptions) -> None:
         if output == STDOUT and sys.stdout.isatty():
             raise UsageError(f"{option} -: standard output is a terminal, and {what} binary; redirect it")
     file = request.files[0]
-    for name, other, what in (
-        *((request.detached, each, "--detached OUT is FILE itself") for each in request.files),
-        *((request.report, each, "--report JSON is FILE itself") for each in request.files),
-        (request.report, request.detached, "--report and --detached name the same file"),
-        *((request.provenance, each, "--provenance FILE is FILE itself") for each in request.files),
-        (request.provenance, request.detached, "--provenance and --detached name the same file"),
-        (request.provenance, request.report, "--provenance and --report name the same file"),
-        (request.provenance, base, "--provenance FILE is the base itself"),
-        (file if request.detached is None else None, base, "--base is FILE itself"),
-        (request.detached, base, "--detached OUT is the base itself"),
-        (request.report, base, "--report JSON is the base itself"),
-        (request.detached, options.dwp, "--detached OUT is the package of --dwp itself"),
-        (request.detached, request.from_list, "--detached OUT is the LIST of --from-list itself"),
-        (request.report, request.from_list, "--report JSON is the LIST of --from-list itself"),
-        (request.provenance, options.dwp, "--provenance FILE is the package of --dwp itself"),
-        (request.report, options.dwp, "--report JSON is the package of --dwp itself"),
-    ):
+    _require_different(
+        (
+            (request.report, request.detached, "--report and --detached name the same file"),
+            (request.provenance, request.detached, "--provenance and --detached name the same file"),
+            (request.provenance, request.report, "--provenance and --report name the same file"),
+        )
+    )
+    # An input called - is not standard output: that it cannot be read is said where it is opened.
+    named = [None if output == STDOUT else output for output in (request.detached, request.report, request.provenance)]
+    detached, report, provenance = named
+    _require_different(
+        (
+            *((detached, each, "--detached OUT is FILE itself") for each in request.files),
+            *((report, each, "--report JSON is FILE itself") for each in request.files),
+            *((provenance, each, "--provenance FILE is FILE itself") for each in request.files),
+            (provenance, base, "--provenance FILE is the base itself"),
+            (file if request.detached is None else None, base, "--base is FILE itself"),
+            (detached, base, "--detached OUT is the base itself"),
+            (report, base, "--report JSON is the base itself"),
+            (detached, options.dwp, "--detached OUT is the package of --dwp itself"),
+            (detached, request.from_list, "--detached OUT is the LIST of --from-list itself"),
+            (report, request.from_list, "--report JSON is the LIST of --from-list itself"),
+            (provenance, options.dwp, "--provenance FILE is the package of --dwp itself"),
+            (report, options.dwp, "--report JSON is the package of --dwp itself"),
+        )
+    )
+
+
+def _require_different(pairs: Iterable[tuple[str | None, str | None, str]]) -> None:
+    """Two names and what to say if they are those of one file. None: there is no such file."""
+    for name, other, what in pairs:
         if name is not None and other is not None and same(name, other):
             raise UsageError(what)

@@ -30,7 +30,6 @@ from pybtf.errors import InputError, Place
 
 _MAGIC = b"\x7fELF"
 _EXPECTED = "an ELF file"
-_PIPED = "Standard input cannot take its place, since it can be read only once."
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -443,7 +442,7 @@ class Source:
         except (OSError, ValueError) as error:
             from pybtf.unreadable import unreadable
 
-            raise unreadable(path, error, _EXPECTED, _PIPED if path == "-" else "") from None
+            raise unreadable(path, error, _EXPECTED) from None
         self.status = os.fstat(self._fd)
         if not stat.S_ISREG(self.status.st_mode):
             if stat.S_ISDIR(self.status.st_mode):
