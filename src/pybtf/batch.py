@@ -14,7 +14,7 @@ import os
 from functools import partial
 
 from .encoded import Encoded
-from .errors import PybtfError
+from .errors import PybtfError, UsageError
 from .features import Features
 from .options import EncodeOptions, make_options
 from .support.records import record, replace
@@ -88,6 +88,8 @@ def encode_many(
     """
     from .base import open_base
 
+    if isinstance(paths, (str, bytes, os.PathLike)):
+        raise UsageError("encode_many takes a sequence of paths, and this is one path; expected [path]")
     options = make_options(features, jobs, lang, lang_exclude, base, standalone, force_base, degrade, for_kernel, dwp)
     options = replace(options, base=open_base(options.base, Timings()))
     return _outcomes([os.fsdecode(path) for path in paths], options, progress)

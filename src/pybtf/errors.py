@@ -19,6 +19,16 @@ class PybtfError(Exception):
 
     exit_code = 1
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Python would make a copy from the message alone, and a pool of processes breaks at an error that it cannot
+        take over.
+        """
+        return _restored, (type(self), self.args), self.__dict__
+
+
+def _restored(kind: type[PybtfError], args: tuple[object, ...]) -> PybtfError:
+    return kind.__new__(kind, *args)
+
 
 class UsageError(PybtfError):
     """The caller asked for something that does not exist or does not go together."""

@@ -89,7 +89,7 @@ def make_options(
         jobs=available_cpus() if jobs is None else jobs,
         lang=_languages(lang),
         lang_exclude=_languages(lang_exclude),
-        base=os.fsdecode(base) if isinstance(base, (str, bytes, os.PathLike)) else base,
+        base=_base(base),
         standalone=standalone,
         force_base=force_base,
         degrade=degrade,
@@ -97,6 +97,18 @@ def make_options(
         dwp=None if dwp is None else os.fsdecode(dwp),
         without=tuple([name for name in wanted.on if name not in features.on]),
     )
+
+
+def _base(base: str | bytes | os.PathLike[str] | Base | None) -> str | Base | None:
+    if base is None:
+        return None
+    if isinstance(base, (str, bytes, os.PathLike)):
+        return os.fsdecode(base)
+    from .base import Base
+
+    if not isinstance(base, Base):
+        raise UsageError(f"base is of the type {type(base).__name__}; expected the name of a file, or a pybtf.Base")
+    return base
 
 
 def _languages(names: str) -> frozenset[int] | None:

@@ -50,6 +50,8 @@ class BTF:
 
     def __init__(self, data: bytes, base: BTF | None, place: Place, force_base: bool = False) -> None:
         """Use `from_bytes` or `from_file`."""
+        if base is not None and not isinstance(base, BTF):
+            raise UsageError(f"base is of the type {type(base).__name__}; expected a pybtf.BTF, as from BTF.from_file")
         self.data = data
         self.base = base
         self.place = place
