@@ -7,7 +7,7 @@ from __future__ import annotations
 import errno
 import os
 
-from .errors import InputError
+from .errors import InputError, shortened
 
 _PIPED = "Standard input cannot take its place, since it can be read only once."
 
@@ -21,7 +21,9 @@ def not_regular(path: str, expected: str, *, pipe: bool) -> InputError:
 def unreadable(path: str, error: OSError | ValueError, expected: str) -> InputError:
     """The error of a file that was to be `expected`; of one that is not there, with what may have been meant."""
     if "\0" in path:  # Python's words for it differ by version
-        return InputError(path, "cannot be opened: a null byte in its name")
+        return InputError(shortened(path), "cannot be opened: a null byte in its name")
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:  # the contents of a file, perhaps
+        return InputError(shortened(path), "cannot be opened: its name is too long")
     if isinstance(error, FileNotFoundError):
         if os.path.islink(path):  # noqa: PTH114 - pathlib takes long to import
             return InputError(path, "is a symbolic link to a file that does not exist")

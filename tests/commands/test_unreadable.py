@@ -19,6 +19,8 @@ from pybtf.unreadable import unreadable
 from tests.conftest import ROOT
 from tests.conftest import run_unprivileged as run
 
+NULLS = "a\0" * 128
+TOO_LONG = OSError(errno.ENAMETOOLONG, "File name too long")
 ELF = ROOT / "fixtures" / "bin" / "01_char.gcc-O0-5-obj.elf"
 
 
@@ -166,6 +168,8 @@ def test_a_pipe_cannot_take_the_place_of_a_file(line: str, capfd: pytest.Capture
     ("name", "error", "said"),
     [
         ("a\0b", ValueError("embedded null byte"), "a\0b: cannot be opened: a null byte in its name"),
+        ("a\0" * 999, ValueError(), f"{NULLS}...{NULLS}: cannot be opened: a null byte in its name"),
+        ("a" * 999, TOO_LONG, f"{'a' * 256}...{'a' * 256}: cannot be opened: its name is too long"),
         ("vmlinus", FileNotFoundError(), "vmlinus: no such file. Did you mean vmlinux?"),
         ("-", FileNotFoundError(), f"-: no such file. {PIPED}"),
         ("link", FileNotFoundError(), "link: is a symbolic link to a file that does not exist"),
