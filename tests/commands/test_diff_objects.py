@@ -6,17 +6,19 @@ import json
 import random
 import struct
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from pybtf import BTF, Builder
+from pybtf.btf.core_relocation import Relocator, Target
 from pybtf.btf.ext import Relocation
 from pybtf.btf.ext import RelocationKind as K
 from pybtf.btf.types import Int, Member, Struct, Type
 from pybtf.btf.writer import BtfBuilder
 from pybtf.cli.main import main
-from pybtf.differences.objects import BROKEN, Outcome, Spelling, cut, diff_objects, lines
+from pybtf.differences.objects import BROKEN, Outcome, Spelling, Texts, cut, diff_objects, lines
 from pybtf.errors import InputError
 from tests.builders.elfwriter import Section, bare
 from tests.conftest import ROOT, Noted
@@ -268,12 +270,73 @@ def test_a_line_of_source_that_is_very_long_is_cut() -> None:
     assert len(cut("x" * 100_000)) < 1000
 
 
+def test_what_is_said_of_many_relocations_gets_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each relocation takes 16 bytes, and may be about the longest name that is not cut."""
+    name = "n" * 4000
+    types: list[Type] = [Int("int", 4, 32), Struct(name, 8, (Member("m", 1, 0),))]
+    rows = [(2, f"{element}:1", K.FIELD_EXISTS) for element in range(100)]
+    monkeypatch.setattr("pybtf.differences.objects.MAX_TEXTS", 100_000)
+    found = compared(tmp_path, program(types, rows), made(types), made(types))
+    assert len(found) == 100
+    assert found[0].field == f"struct {name}, '0:1'"
+    assert len({each.field for each in found}) > 10
+    assert max(len(each.field) + len(each.note) for each in found[-50:]) < 200
+
+
+def with_a_line(tmp_path: Path, file: str, source: str, count: int) -> Outcome:
+    """What is told of so many relocations, all of them about one member, which moves, and from one line."""
+    types: list[Type] = [Int("int", 4, 32), Struct("s", 8, (Member("m", 1, 0),))]
+    builder = BtfBuilder()
+    builder.extend(types)
+    line = struct.pack("<III4I", 16, 0, 1, 0, builder.string(file), builder.string(source), 1 << 10)
+    wanted = struct.pack("<4I", 0, 2, builder.string("0:0"), K.FIELD_BYTE_OFFSET) * count
+    data = struct.pack("<HBBIIIIIII", 0xEB9F, 1, 0, 32, 0, 0, 0, len(line), len(line), 12 + len(wanted))
+    data += line + struct.pack("<III", 16, 0, count) + wanted
+    path = tmp_path / "x.o"
+    path.write_bytes(bare([Section(".BTF", builder.tobytes()), Section(".BTF.ext", data)], machine=247))
+    (found,) = diff_objects([path], made(types), made([types[0], Struct("s", 8, (Member("m", 1, 32),))]))[0].outcomes
+    assert len(found.spots) == count
+    return found
+
+
+def test_a_line_of_source_of_many_relocations_gets_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pybtf.differences.objects.MAX_TEXTS", 100_000)
+    found = with_a_line(tmp_path, "x.c", "  " + "x" * 4000, 100)
+    sizes = [len(spot.source) for spot in found.spots]
+    assert sizes[0] == 4000
+    assert sum(sizes) < 120_000
+
+
+def test_the_name_of_a_file_is_copied_once(tmp_path: Path) -> None:
+    """It may have megabytes, and be that of all relocations."""
+    start = time.process_time()
+    found = with_a_line(tmp_path, "a/" + "f" * 8_000_000, "x", 20_000)
+    assert time.process_time() - start < 8  # it was 13 seconds, on a machine that now takes less than one
+    assert found.spots[0].file.startswith("fff")
+    assert len(found.spots[0].file) < 1000
+
+
+def test_after_too_many_steps_nothing_is_looked_for(monkeypatch: pytest.MonkeyPatch, noted: Noted) -> None:
+    """Each flavour of one name has its own list of all candidates, of which there may be very many."""
+    types: list[Type] = [Struct(f"s___{number}", 4) for number in range(100)]
+    kernel = made([Struct("s", 4 + number) for number in range(100)])
+    monkeypatch.setattr("pybtf.btf.type_compatibility.MAX_STEPS", 40 * 250)
+    looked = noted(Target, "_find")
+    relocator = Relocator(made(types), Target(kernel))
+    for number in range(100):
+        with pytest.raises(InputError):
+            relocator.resolve(Relocation("x", 0, 1 + number, "0", K.TYPE_SIZE))
+    assert len(looked) == 3
+
+
 def test_a_type_of_the_program_is_made_once(noted: Noted) -> None:
     """To say what relocations are about: very many may be about one that has very many members."""
     types = [Int("int", 4, 32), Struct("s", 80, tuple(Member(f"m{n}", 1, 32 * n) for n in range(20)))]
     local = made(types)
     decoded = noted(BTF, "_decode")
-    spelling = Spelling(local)
+    spelling = Spelling(local, Texts())
     said = [spelling.of(Relocation("x", 0, 2, f"0:{n}", K.FIELD_EXISTS)) for n in range(20)]
     assert said == [f"struct s.m{n}" for n in range(20)]
     assert decoded.count(2) <= 2  # for its name, and for its members

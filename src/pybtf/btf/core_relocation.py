@@ -173,6 +173,7 @@ class Relocator:
             return Result(relocation.type, None)
         root = self.declared(relocation)
         try:
+            self._pair.spend(0)  # if there were too many before, candidates are not even looked for
             if not root.name:
                 raise _Impossible("a type without a name, which cannot be looked for")
             steps = _numbers(relocation.access)

@@ -101,9 +101,10 @@ def _diff_object(path: str, kernels: tuple[Kernel, Kernel]) -> ObjectDifferences
     local, ext = read_object(path)
     if ext is None:
         return ObjectDifferences(path, 0, ())
-    places = _Places(local, ext)
+    texts = Texts()
+    places = _Places(local, ext, texts)
     relocators = KernelRelocator(local, kernels[0]), KernelRelocator(local, kernels[1])
-    spelling = Spelling(local)
+    spelling = Spelling(local, texts)
     known: dict[tuple[int, str, int], Outcome | None] = {}
     spots: dict[tuple[int, str, int], list[Spot]] = {}
     count = 0
@@ -144,7 +145,8 @@ def _outcome(
     if old is None or new is None:
         field = spelling.of(relocation)
         values = [each[0].value if each is not None else None for each in results]
-        return Outcome(UNCLEAR, name, field, values[0], values[1], None, None, "; ".join(dict.fromkeys(notes)), ())
+        note = spelling.texts.cut("; ".join(dict.fromkeys(notes)))
+        return Outcome(UNCLEAR, name, field, values[0], values[1], None, None, note, ())
     was, now = old[0].found is not None, new[0].found is not None
     value = old[0].value, new[0].value
     sizes = (_size(*old), _size(*new)) if kind in FIELDS and was and now else (None, None)
@@ -167,7 +169,9 @@ def _size(result: Result, target: Target) -> int | None:
 class _Places:
     """From instructions to functions and lines."""
 
-    def __init__(self, local: BTF, ext: BtfExt) -> None:
+    def __init__(self, local: BTF, ext: BtfExt, texts: Texts) -> None:
+        self._texts = texts
+        self._files: dict[str, str] = {}
         self._functions: dict[str, list[tuple[int, str]]] = {}
         self._lines: dict[str, list[tuple[int, str, int, str]]] = {}
         names: dict[int, str] = {}  # any type may be named, also one with very many members, very often
@@ -194,17 +198,40 @@ class _Places:
         at = bisect_right(self._starts.get((1, section), []), offset) - 1
         if at >= 0:
             _, file, line, source = self._lines[section][at]
-        file = file.rpartition("/")[2]
-        return Spot(cut(section), offset, cut(function), cut(file), line, cut(source).strip())
+        if file not in self._files:  # a long one is not copied for each
+            self._files[file] = cut(file.rpartition("/")[2])
+        source = cut(source).strip()
+        said = self._texts.cut
+        return Spot(said(section), offset, said(function), said(self._files[file]), line, said(source))
 
 
 MAX_TEXT = 4096
 """Characters of a line of source, or of what a relocation is about."""
+MAX_TEXTS = 1 << 24
+"""Characters of all that is said of one object before it gets short: its relocations may share a few long strings."""
+BRIEF = 80
+"""Characters of a text from there on."""
 
 
 def cut(text: str) -> str:
     """The text for an outcome, without its middle if it is very long: one string may be that of very many."""
     return text if len(text) <= MAX_TEXT else shortened(text)
+
+
+class Texts:
+    """The texts for the outcomes of one object."""
+
+    def __init__(self) -> None:
+        self._left = MAX_TEXTS
+
+    def cut(self, text: str) -> str:
+        """As the function; once very much has been said, also without the middle of a text that is only long."""
+        if len(text) > BRIEF:
+            text = cut(text)
+            self._left -= len(text)
+            if self._left < 0:
+                return f"{text[: BRIEF // 2]}...{text[-BRIEF // 2 :]}"
+        return text
 
 
 class Spelling:
@@ -213,7 +240,8 @@ class Spelling:
     Very many may be about one type with very many members, which is made once.
     """
 
-    def __init__(self, local: BTF) -> None:
+    def __init__(self, local: BTF, texts: Texts) -> None:
+        self.texts = texts
         self._local = local
         self._names: dict[int, str] = {}
         self._types: dict[int, Type] = {}
@@ -224,9 +252,10 @@ class Spelling:
             self._names[id] = cut(self._local.c_name(id))
         root = self._names[id]
         try:
-            return cut(self._way(root, relocation))
+            text = self._way(root, relocation)
         except (ValueError, IndexError, PybtfError):
-            return f"{root}, {relocation.access[:MAX_ACCESS]!r}"
+            text = f"{root}, {relocation.access[:MAX_ACCESS]!r}"
+        return self.texts.cut(text)
 
     def _way(self, root: str, relocation: Relocation) -> str:
         steps = way_of(relocation.access)
