@@ -165,6 +165,17 @@ def symbols_of_one_place() -> bytes:
     return w.kernel(symbols=[Symbol(name, TEXT + 32, 16, "FUNC", ".text") for name in names])
 
 
+@case("the function f.constprop.10 is not in BTF", "f.*")
+def clones_and_parts_of_one_function() -> bytes:
+    """Of each of 30,000 symbols it was looked for among all of them whether it is one of a clone."""
+    w, int_ = begun()
+    w.die(SUBPROGRAM, (NAME, STRING, "f"), (TYPE, REF4, int_), (LOW_PC, ADDR, TEXT))
+    w.end()
+    names = (f"f.{'part' if number % 2 else 'constprop'}.{number}" for number in range(30_000))
+    symbols = [Symbol(name, TEXT + 32 + at, 16, "FUNC", ".text") for at, name in enumerate(names)]
+    return w.kernel(symbols=symbols)
+
+
 @case("is not in BTF: a function symbol, but no DWARF describes the function", "_R*")
 def a_symbol_full_of_lengths() -> bytes:
     """Each of its 100,000 numbers may be the length of an identifier of 9,000 characters."""

@@ -62,6 +62,7 @@ class Inquiry:
         self._data = data
         self._base = base
         self._named: dict[Kind, dict[str, list[int]]] = {}
+        self._stems: dict[str, set[str]] = {}
         self.entries: dict[int, int | None] = {}
         """Where the code of functions begins of which the core knows no address (entries.py), by DIE."""
         self.fates: Fates = run.fates()
@@ -288,7 +289,9 @@ class Inquiry:
         if name.startswith(PADDING) and name.removeprefix(PADDING) in self.symbols:
             return "padding"
         stem = name.partition(".")[0]
-        return "clone" if any(name == symbol for symbol, _ in self.symbols_of(stem)) else "part"
+        if stem not in self._stems:  # very many symbols may have one stem
+            self._stems[stem] = {symbol for symbol, _ in self.symbols_of(stem)}
+        return "clone" if name in self._stems[stem] else "part"
 
     def _padding(self, name: str, reason: str | None) -> str | None:
         """The same reason, but for what is only padding in front of a function."""
