@@ -10,6 +10,7 @@ import pytest
 
 import pybtf
 from pybtf.btf.types import Datasec, Var
+from pybtf.errors import InputError
 from tests.builders.dwarfwriter import Dwarf
 from tests.builders.elfwriter import Section
 from tests.builders.kernelish import FLAVOURS, INT, kernel, unit
@@ -84,14 +85,39 @@ def test_an_operand_that_runs_past_its_unit(filler: bytes, jobs: int, tmp_path: 
     w.begin()
     w.base_type()
     w.end()
-    made = Dwarf({".debug_info": bytes(w.info), ".debug_abbrev": bytes(w.abbrev) + b"\0"}, {}, [], {}, {}, [])
-    packed: dict[str, bytes | Section] = {".debug_info": Section(".debug_info", bytes(w.info), compress=6)}
-    files = [tmp_path / "read", tmp_path / "unpacked"]
-    files[0].write_bytes(kernel(made).data)
-    files[1].write_bytes(kernel(made, debug=packed).data)
-    read, unpacked = (pybtf.encode(path, jobs=jobs) for path in files)
+    read, unpacked = (pybtf.encode(path, jobs=jobs) for path in both(w, tmp_path))
     assert [t.name for t in read.btf if t.kind.name == "FUNC"] == ["f"]
     assert read.data == unpacked.data
+
+
+@pytest.mark.parametrize("place", [b"", b"\x23", b"\x10\x88"], ids=["nothing", "plus_uconst", "half of constu"])
+def test_a_unit_that_ends_in_a_place(place: bytes, tmp_path: Path) -> None:
+    """The offset of the member would go on in the header behind the unit; the end of its children is missing."""
+    w = RawDwarf()
+    w.begin()
+    int_ = w.base_type()
+    w.die(0x13, (0x03, STRING, "s"), (0x0B, DATA1, 4), children=True)
+    w.die(0x0D, (0x03, STRING, "a"), (0x49, REF4, int_), (0x38, EXPRLOC, place))
+    w.end()
+    del w.info[-1]
+    w.info[0] -= 1
+    end = len(w.info)
+    w.begin()
+    w.die(0x24, (0x03, STRING, "char"), (0x0B, DATA1, 1), (0x3E, DATA1, 6), (0x2201, EXPRLOC, b"x" * 40_000))
+    w.end()
+    for path in both(w, tmp_path):
+        with pytest.raises(InputError, match=rf"\.debug_info\+{end:#x}, .*the data ends inside a value"):
+            pybtf.encode(path)
+
+
+def both(w: RawDwarf, folder: Path) -> tuple[Path, Path]:
+    """The same file, whose units are read one by one, and with compressed DIEs, which are unpacked together."""
+    made = Dwarf({".debug_info": bytes(w.info), ".debug_abbrev": bytes(w.abbrev) + b"\0"}, {}, [], {}, {}, [])
+    packed: dict[str, bytes | Section] = {".debug_info": Section(".debug_info", bytes(w.info), compress=6)}
+    files = folder / "read", folder / "unpacked"
+    files[0].write_bytes(kernel(made).data)
+    files[1].write_bytes(kernel(made, debug=packed).data)
+    return files
 
 
 def test_variables_two_gibibytes_apart(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ from cython.cimports.pybtf.core.values.unit_read import reading_free
 from cython.cimports.pybtf.core.worker import *
 
 LARGEST_FETCHED = cython.declare(uint64_t, 2 << 20)  # bytes of a unit
-BEHIND = cython.declare(uint64_t, 8)  # the longest operand
+BEHIND = cython.declare(uint64_t, 11)  # an operation and its longest operand
 PASSED = cython.declare(uint64_t, 1 << 20)  # bytes of a section after which they are given back
 MOST_ROUNDS = cython.declare(cython.int, 8)  # in which damaged units are found that are one with others
 
@@ -183,9 +183,9 @@ def fetch_unit(
     w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], number: uint32_t, v: cython.pointer[UnitValue]
 ) -> cython.int:
     """Reads unit `number` from the file, so that its bytes are in a cache when they are decoded, and no page of the map
-    is touched. From then on offsets of this unit, and of a word behind it, are valid in `sections.info` of the worker,
-    and no others: an operand at the end of an expression may run past the unit (expressions.py). A large unit stays in
-    the map. Nonzero: fault in `v.fault`.
+    is touched. From then on offsets of this unit, and of `BEHIND` bytes more, are valid in `sections.info` of the
+    worker, and no others: what is at the end of an expression may run past the unit (expressions.py, die_objects.py). A
+    large unit stays in the map. Nonzero: fault in `v.fault`.
     """
     offset: uint64_t = x.headers[number].offset
     size: uint64_t = min(x.headers[number].end + BEHIND, x.sections.info.n) - offset
