@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import pybtf
+from pybtf.errors import InternalError
+from tests.builders.dwarfwriter import Die, Unit, die
 from tests.conftest import Require
-from tools.generate import gen_functions
+from tools.generate import gen_functions, odd_dies, odd_values
+from tools.generate.odd_mending import Mending
+from tools.generate.odd_values import Attribute
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="the functions are those of x86-64")
@@ -25,3 +30,66 @@ def test_random_functions(number: int, tmp_path: Path, require: Require) -> None
     assert found[0].data == found[1].data
     assert found[0].report.functions.kept > 5
     assert len([reason for reason, n in found[0].report.functions.left_out.items() if n]) > 2
+
+
+def tags(it: Die) -> Iterator[str | int]:
+    yield it.tag
+    for child in it.children:
+        if isinstance(child, Die):
+            yield from tags(child)
+
+
+def test_odd_dies_are_of_every_kind() -> None:
+    makers = [odd_dies.Maker(seed) for seed in range(100)]
+    assert set().union(*(maker.on for maker in makers)) == set(odd_values.ODDITIES)
+    units = [unit for maker in makers for unit in maker.make().units]
+    assert {unit.version for unit in units} == {2, 3, 4, 5}
+    found = {tag for unit in units if unit.root for tag in tags(unit.root)}
+    assert found > {"array_type", "enumeration_type", "member", "subprogram", "unspecified_type", "variable", 0x6001}
+    assert odd_dies.program(3) == odd_dies.program(3)
+
+
+def test_odd_dies_are_encoded_or_refused(tmp_path: Path) -> None:
+    encoded = 0
+    for seed in range(20):
+        file = tmp_path / "odd"
+        file.write_bytes(odd_dies.program(seed).build())
+        try:
+            encoded += bool(pybtf.encode(file, features="all").data)
+        except InternalError:
+            raise
+        except pybtf.PybtfError:
+            continue
+    assert encoded > 10
+
+
+def test_mended_dies() -> None:
+    """Each of the rows of docs/differences.md that the generator heeds."""
+
+    def after(tag: str, *attributes: Attribute) -> tuple[Attribute, ...]:
+        root = die("compile_unit", label="u0_root", children=[
+            die("base_type", label="u0_int"),
+            die("typedef", label="void"),
+            die("pointer_type", label="pointer"),
+            die("subprogram", children=[die("variable", label="inner")]),
+            die("structure_type", children=[die(tag, *attributes)]),
+        ])  # fmt: skip
+        (unit,) = Mending([Unit(root, version=3)]).units
+        assert unit.root
+        child = unit.root.children[-1]
+        assert isinstance(child, Die)
+        (found,) = child.children
+        assert isinstance(found, Die)
+        return found.attributes
+
+    plain, bits = ("type", "ref4", "u0_int"), ("bit_size", "data1", 3)
+    assert after("variable", ("specification", "ref4", "inner")) == ()
+    assert after("union_type", ("specification", "ref4", "pointer")) == ()
+    assert after("array_type", ("type", "ref4", "void")) == (plain,)
+    assert after("member", bits, ("type", "ref4", "pointer")) == (bits, plain)
+    offset = ("data_member_location", ("indirect", "data8"), 8)
+    assert after("member", offset) == (("data_member_location", "data8", 8),)
+    to_pointer, to_void = ("type", "ref4", "pointer"), ("type", "ref4", "void")
+    assert after("array_type", to_pointer) == (to_pointer,)
+    assert after("member", plain, bits) == (plain, bits)
+    assert after("member", to_void) == (to_void,)

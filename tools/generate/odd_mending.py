@@ -1,0 +1,87 @@
+"""Takes from odd DWARF what docs/differences.md tells: pahole reads it from chance, or pybtf leaves it out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tests.builders.dwarfwriter import Die, Unit
+from tools.generate.odd_values import Attribute
+
+INNER = ("subprogram", "lexical_block", "inlined_subroutine", "with_stmt", "catch_block", "try_block")
+QUALIFIERS = ("typedef", "const_type", "volatile_type", "restrict_type", "atomic_type", "immutable_type", "shared_type",
+              "packed_type", "template_alias")  # fmt: skip
+NUMBERS = ("base_type", "enumeration_type")
+AGGREGATES = ("structure_type", "union_type", "class_type", "interface_type", "enumeration_type")
+TO_ANOTHER = ("specification", "abstract_origin", "signature")
+
+
+def walk(it: Die, inner: bool = False) -> Iterator[tuple[Die, bool]]:
+    """A DIE and all below, with whether each belongs to a function."""
+    yield it, inner
+    for child in it.children:
+        if isinstance(child, Die):
+            yield from walk(child, inner or it.tag in INNER)
+
+
+def value(it: Die, name: str) -> Any:
+    """That of the attribute, or None."""
+    return next((value for other, _, value in it.attributes if other == name), None)
+
+
+class Mending:
+    """The units without these:
+
+    * a variable that specifies a variable of a function;
+    * a struct or enumeration without a name that specifies a DIE of another kind;
+    * an array of void: it becomes one of `int`;
+    * a bit-field that is no number: it becomes an `int`;
+    * a member's offset before DWARF 4 in an indirect form of 4 or 8 bytes: the form becomes direct.
+    """
+
+    def __init__(self, units: Sequence[Unit]) -> None:
+        found = [pair for unit in units if unit.root for pair in walk(unit.root)]
+        self.dies = {it.label: it for it, _ in found if it.label}
+        self.inner = {it.label for it, inner in found if inner and it.label}
+        self.units = [
+            unit._replace(root=self.mended(unit.root, f"{str(unit.root.label).partition('_')[0]}_int", unit.version))
+            for unit in units
+            if unit.root
+        ]
+
+    def end(self, label: str | None, through: Sequence[str]) -> str | int:
+        """The tag of the type that is at the end of these; of cycles and of void an empty one."""
+        seen = set()
+        while label is not None and label not in seen:
+            seen.add(label)
+            it = self.dies[label]
+            if it.tag not in through:
+                return "" if it.tag == "unspecified_type" else it.tag
+            label = value(it, "type")
+        return ""
+
+    def is_kept(self, it: Die, name: str | int, label: Any) -> bool:
+        """Whether a DIE keeps this attribute, of this value."""
+        if name not in TO_ANOTHER:
+            return True
+        if it.tag == "variable":
+            return label not in self.inner
+        return it.tag not in AGGREGATES or bool(value(it, "name")) or self.dies[label].tag in AGGREGATES
+
+    def mended(self, it: Die, plain: str, version: int) -> Die:
+        """The DIE and all below. `plain` is the label of its unit's `int`."""
+        attributes: list[Attribute] = [each for each in it.attributes if self.is_kept(it, each[0], each[2])]
+        type_ = value(it, "type")
+        of_nothing = it.tag == "array_type" and not self.end(type_, (*QUALIFIERS, "array_type"))
+        no_number = it.tag == "member" and bool(value(it, "bit_size")) and self.end(type_, QUALIFIERS) not in NUMBERS
+        if of_nothing or no_number:
+            attributes = [each for each in attributes if each[0] != "type"] + [("type", "ref4", plain)]
+        if version < 4:
+            attributes = [
+                (name, form[1] if form in (("indirect", "data4"), ("indirect", "data8")) else form, value)
+                if name == "data_member_location"
+                else (name, form, value)
+                for name, form, value in attributes
+            ]
+        children = [self.mended(child, plain, version) if isinstance(child, Die) else child for child in it.children]
+        return it._replace(attributes=tuple(attributes), children=children)
