@@ -68,7 +68,7 @@ def test_mended_dies() -> None:
 
     def after(tag: str, *attributes: Attribute) -> tuple[Attribute, ...]:
         root = die("compile_unit", label="u0_root", children=[
-            die("base_type", label="u0_int"),
+            die("base_type", ("byte_size", "data1", 4), label="u0_int"),
             die("typedef", label="void"),
             die("pointer_type", label="pointer"),
             die("subprogram", children=[die("variable", label="inner")]),

@@ -35,7 +35,7 @@ class Mending:
     * a variable that specifies a variable of a function;
     * a struct or enumeration without a name that specifies a DIE of another kind;
     * an array of void: it becomes one of `int`;
-    * a bit-field that is no number: it becomes an `int`;
+    * a bit-field that is no number, or one without a size: it becomes an `int`;
     * a member's offset before DWARF 4 in an indirect form of 4 or 8 bytes: the form becomes direct.
     """
 
@@ -49,16 +49,21 @@ class Mending:
             if unit.root
         ]
 
-    def end(self, label: str | None, through: Sequence[str]) -> str | int:
-        """The tag of the type that is at the end of these; of cycles and of void an empty one."""
+    def end(self, label: str | None, through: Sequence[str]) -> Die | None:
+        """The type that is at the end of these. Cycles and void have none."""
         seen = set()
         while label is not None and label not in seen:
             seen.add(label)
             it = self.dies[label]
             if it.tag not in through:
-                return "" if it.tag == "unspecified_type" else it.tag
+                return None if it.tag == "unspecified_type" else it
             label = value(it, "type")
-        return ""
+        return None
+
+    def is_number(self, label: str | None) -> bool:
+        """Whether a type is a number or an enumeration, and has a size."""
+        it = self.end(label, QUALIFIERS)
+        return it is not None and it.tag in NUMBERS and bool(value(it, "byte_size"))
 
     def is_kept(self, it: Die, name: str | int, label: Any) -> bool:
         """Whether a DIE keeps this attribute, of this value."""
@@ -72,8 +77,8 @@ class Mending:
         """The DIE and all below. `plain` is the label of its unit's `int`."""
         attributes: list[Attribute] = [each for each in it.attributes if self.is_kept(it, each[0], each[2])]
         type_ = value(it, "type")
-        of_nothing = it.tag == "array_type" and not self.end(type_, (*QUALIFIERS, "array_type"))
-        no_number = it.tag == "member" and bool(value(it, "bit_size")) and self.end(type_, QUALIFIERS) not in NUMBERS
+        of_nothing = it.tag == "array_type" and self.end(type_, (*QUALIFIERS, "array_type")) is None
+        no_number = it.tag == "member" and bool(value(it, "bit_size")) and not self.is_number(type_)
         if of_nothing or no_number:
             attributes = [each for each in attributes if each[0] != "type"] + [("type", "ref4", plain)]
         if version < 4:
