@@ -67,8 +67,8 @@ def refers_to_no_type(
     w: cython.pointer[Walker], u: cython.pointer[Unit], id: uint32_t, fault: cython.pointer[Fault]
 ) -> cython.void:
     """What else follows if type `id` refers to a DIE that is no type. A pointer with type tags loses them, which stand
-    in front of it, unless the DIE is an unspecified type. A wide enumeration has the
-    sign of whatever DIE it refers to. A fault may be left.
+    in front of it, unless the DIE is an unspecified type. A wide enumeration has the sign of whatever DIE it refers to.
+    A fault may be left.
     """
     t: cython.pointer[Type] = cython.address(u.types[id])
     k: uint32_t = id
