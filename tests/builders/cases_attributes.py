@@ -273,3 +273,40 @@ def offsets_of_16_bytes() -> bytes:
         function(X86),
         version=5,
     )  # fmt: skip
+
+
+@case
+def bit_fields_of_other_types() -> bytes:
+    """A bit-field without a size is in a storage unit of the size of its type, whatever that is."""
+
+    def array(label: str, element: str, *counts: int, **fields: Any) -> Die:
+        sizes = [die("subrange_type", ("count", "data4", count)) for count in counts]
+        return die("array_type", ("type", "ref4", element), children=sizes, label=label, **fields)
+
+    types = [
+        base("char", 1, 6, label="char"),
+        base("nothing", 0, label="nothing"),
+        die("pointer_type", label="pointer"),
+        die("pointer_type", ("byte_size", "data1", 4), label="small_pointer"),
+        array("array", "int", 3),
+        array("two_dimensions", "int", 3, 4),
+        array("no_dimension", "int"),
+        array("of_pointers", "pointer", 2),
+        array("of_structs", "union", 3),
+        array("wraps", "int", 0x40000001),
+        die("subroutine_type", label="prototype"),
+        named("union_type", "union", ("byte_size", "data1", 6), label="union"),
+        named("enumeration_type", "enumeration", label="enumeration"),
+        typedef("to_array", "array", label="to_array"),
+        die("const_type", ("type", "ref4", "to_array"), label="constant"),
+    ]
+    return of(
+        INT,
+        *types,
+        named("structure_type", "s", ("byte_size", "data2", 512), children=[
+            named("member", f"m{n}", ("type", "ref4", each.label), ("bit_size", "data1", 3 + n % 8),
+                  ("data_member_location", "data2", 16 * n + n % 3))
+            for n, each in enumerate([INT, *types])
+        ]),
+        function(X86),
+    )  # fmt: skip

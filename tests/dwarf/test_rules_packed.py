@@ -39,7 +39,7 @@ class Layout:
 
     def array(self, of: int, *dimensions: int) -> int:
         for number in reversed(dimensions):
-            of = self.add(ARRAY, of, first=number)
+            of = self.add(ARRAY, of, first=number, count=len(dimensions))
         return of
 
     def unit(self) -> ProbeUnit:
@@ -145,6 +145,7 @@ def test_sizes() -> None:
     layout = Layout()
     cases = [
         (layout.array(layout.int, 2, 3), 24),
+        (layout.add(ARRAY, layout.int), 4),
         (layout.add(POINTER, layout.int), 8),
         (layout.add(CONST, layout.odd), 9),
         (layout.add(ENUM), 4),

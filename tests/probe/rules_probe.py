@@ -33,7 +33,7 @@ from cython.cimports.pybtf.core.functions.function_merge import (
     combine_functions,
     emission_free,
 )
-from cython.cimports.pybtf.core.functions.packed_structs import infer_packed, type_size
+from cython.cimports.pybtf.core.functions.packed_structs import infer_packed
 from cython.cimports.pybtf.core.functions.prototype_match import types_match
 from cython.cimports.pybtf.core.model.debug_sections import DebugSections, Span
 from cython.cimports.pybtf.core.model.dwarf_unit import (
@@ -45,6 +45,7 @@ from cython.cimports.pybtf.core.model.dwarf_unit import (
     Param,
     Type,
     Unit,
+    type_size,
 )
 from cython.cimports.pybtf.core.model.faults import Fault
 from cython.cimports.pybtf.core.model.function_state import State

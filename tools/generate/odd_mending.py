@@ -11,8 +11,8 @@ from tools.generate.odd_values import Attribute
 INNER = ("subprogram", "lexical_block", "inlined_subroutine", "with_stmt", "catch_block", "try_block")
 QUALIFIERS = ("typedef", "const_type", "volatile_type", "restrict_type", "atomic_type", "immutable_type", "shared_type",
               "packed_type", "template_alias")  # fmt: skip
-NUMBERS = ("base_type", "enumeration_type")
-AGGREGATES = ("structure_type", "union_type", "class_type", "interface_type", "enumeration_type")
+STRUCTS = ("structure_type", "union_type", "class_type", "interface_type")
+AGGREGATES = (*STRUCTS, "enumeration_type")
 TO_ANOTHER = ("specification", "abstract_origin", "signature")
 
 
@@ -35,7 +35,7 @@ class Mending:
     * a variable that specifies a variable of a function;
     * a struct or enumeration without a name that specifies a DIE of another kind;
     * an array of void: it becomes one of `int`;
-    * a bit-field that is no number, or one without a size: it becomes an `int`;
+    * a bit-field of void, or of a struct without a size: it becomes an `int`;
     * a member's offset before DWARF 4 in an indirect form of 4 or 8 bytes: the form becomes direct.
     """
 
@@ -60,10 +60,10 @@ class Mending:
             label = value(it, "type")
         return None
 
-    def is_number(self, label: str | None) -> bool:
-        """Whether a type is a number or an enumeration, and has a size."""
+    def has_size(self, label: str | None) -> bool:
+        """Whether a type is not void, nor a struct without a size."""
         it = self.end(label, QUALIFIERS)
-        return it is not None and it.tag in NUMBERS and bool(value(it, "byte_size"))
+        return it is not None and (it.tag not in STRUCTS or bool(value(it, "byte_size")))
 
     def is_kept(self, it: Die, name: str | int, label: Any) -> bool:
         """Whether a DIE keeps this attribute, of this value."""
@@ -78,8 +78,8 @@ class Mending:
         attributes: list[Attribute] = [each for each in it.attributes if self.is_kept(it, each[0], each[2])]
         type_ = value(it, "type")
         of_nothing = it.tag == "array_type" and self.end(type_, (*QUALIFIERS, "array_type")) is None
-        no_number = it.tag == "member" and bool(value(it, "bit_size")) and not self.is_number(type_)
-        if of_nothing or no_number:
+        no_size = it.tag == "member" and bool(value(it, "bit_size")) and not self.has_size(type_)
+        if of_nothing or no_size:
             attributes = [each for each in attributes if each[0] != "type"] + [("type", "ref4", plain)]
         if version < 4:
             attributes = [

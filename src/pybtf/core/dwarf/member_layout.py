@@ -21,6 +21,7 @@ from cython.cimports.pybtf.core.model.dwarf_unit import (
     Type,
     Unit,
     strip_type,
+    type_size,
 )
 
 
@@ -28,13 +29,9 @@ from cython.cimports.pybtf.core.model.dwarf_unit import (
 @cython.nogil
 @cython.exceptval(check=False)
 def lay_out(u: cython.pointer[Unit], m: cython.pointer[Member], little: cython.bint) -> cython.void:
-    t: uint32_t
     legacy: cython.schar
     if m.storage == 0:
-        t = strip_type(u, m.ref)
-        m.storage = u.types[t].size if t else 0
-        if t and u.types[t].tag == DW_TAG_enumeration_type and m.storage == 0:
-            m.storage = 4
+        m.storage = cython.cast(uint32_t, type_size(u, strip_type(u, m.ref)))
     if m.storage == 0:
         return
     if not m.flags & M_DATA_BIT_OFFSET:

@@ -8,6 +8,3 @@ from pybtf.core.support.memory cimport U32s
 # 1 packed, 0 not, -1 memory ran out. `id` is a struct, class or interface. `align` is scratch for one unit: natural
 # alignments by small id, 0 unknown; set align.n = 0 at the start of each unit.
 cdef int infer_packed(Unit *unit, uint32_t id, U32s *align) noexcept nogil
-
-# Size of a type in bytes (section 6.3 of the rules, without its exception for empty structs).
-cdef uint64_t type_size(const Unit *unit, uint32_t id) noexcept nogil

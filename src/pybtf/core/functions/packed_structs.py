@@ -21,12 +21,7 @@ from cython.cimports.pybtf.core.functions.packed_structs import (
     DW_TAG_class_type,
     DW_TAG_enumeration_type,
     DW_TAG_interface_type,
-    DW_TAG_pointer_type,
-    DW_TAG_reference_type,
-    DW_TAG_rvalue_reference_type,
-    DW_TAG_string_type,
     DW_TAG_structure_type,
-    DW_TAG_subroutine_type,
     DW_TAG_union_type,
 )
 from cython.cimports.pybtf.core.model.dwarf_constants import *
@@ -41,54 +36,15 @@ from cython.cimports.pybtf.core.model.dwarf_unit import (
     Type,
     Unit,
     base_size,
-    is_structure,
+    is_pointer,
     is_transparent,
     strip_type,
+    type_size,
 )
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_reserve
 
 MAX_DEPTH = cython.declare(cython.int, 500)  # nesting of types by value that is followed
 BUSY = cython.declare(uint32_t, 0xFFFFFFFF)  # an alignment that is being computed
-
-
-# ---------------------------------------------------------------- sizes
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def is_pointer(tag: uint16_t) -> cython.bint:
-    return tag == DW_TAG_pointer_type or tag == DW_TAG_reference_type or tag == DW_TAG_rvalue_reference_type
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def type_size(unit: cython.pointer[cython.const[Unit]], id: uint32_t) -> uint64_t:
-    """See packed_structs.pxd."""
-    t: cython.pointer[cython.const[Type]]
-    steps: uint32_t
-    count: uint64_t = 1
-    for steps in range(LONGEST_TYPE_CHAIN):
-        if id == 0 or id >= unit.n_types:
-            return 0
-        t = unit.types + id
-        if is_pointer(t.tag):
-            return count * unit.address_size
-        if t.tag == DW_TAG_base_type:
-            return count * base_size(t)
-        if t.tag == DW_TAG_enumeration_type:
-            return count * (t.size if t.size else 4)
-        if t.tag == DW_TAG_subroutine_type:
-            return count * (t.size if t.size else unit.address_size)
-        if is_structure(t.tag):
-            return count * t.size
-        if t.tag == DW_TAG_string_type:
-            return count * t.size
-        if t.tag == DW_TAG_array_type:
-            count *= t.first
-        id = t.ref
-    return 0
 
 
 # ---------------------------------------------------------------- natural alignment

@@ -267,3 +267,30 @@ cdef inline uint32_t strip_type(const Unit *u, uint32_t id) noexcept nogil:
             return id
         id = u.types[id].ref
     return 0
+
+cdef inline bint is_pointer(uint16_t tag) noexcept nogil:
+    return tag == DW_TAG_pointer_type or tag == DW_TAG_reference_type or tag == DW_TAG_rvalue_reference_type
+
+cdef inline uint64_t type_size(const Unit *u, uint32_t id) noexcept nogil:
+    # Size of a type in bytes (section 6.3 of the rules, without its exception for empty structs).
+    cdef uint64_t count = 1
+    cdef const Type *t
+    cdef uint32_t step
+    for step in range(LONGEST_TYPE_CHAIN):
+        if id == 0 or id >= u.n_types:
+            return 0
+        t = u.types + id
+        if is_pointer(t.tag):
+            return count * u.address_size
+        if t.tag == DW_TAG_base_type:
+            return count * base_size(t)
+        if t.tag == DW_TAG_enumeration_type:
+            return count * (t.size if t.size else 4)
+        if t.tag == DW_TAG_subroutine_type:
+            return count * (t.size if t.size else u.address_size)
+        if is_structure(t.tag) or t.tag == DW_TAG_string_type:
+            return count * t.size
+        if t.tag == DW_TAG_array_type and t.count:  # without any dimension it is as large as its element (Q31)
+            count *= t.first
+        id = t.ref
+    return 0
