@@ -4,6 +4,9 @@ one, and an expression may run past its unit.
 
 from __future__ import annotations
 
+import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,7 @@ from tests.builders.elfwriter import Section
 from tests.builders.kernelish import FLAVOURS, INT, kernel, unit
 from tests.builders.rawdwarf import ADDR, DATA1, EXPRLOC, PRESENT, REF4, STRING, RawDwarf
 from tests.builders.synthetic import named
+from tests.conftest import environment
 
 MIB = 1 << 20
 PLACES = 3 * MIB, MIB  # of abbreviations
@@ -63,6 +67,50 @@ def test_units_too_large_to_be_read_in_one_piece(tmp_path: Path) -> None:
     assert small == large
 
 
+def function(w: RawDwarf, int_: int, name: str, place: bytes) -> None:
+    """One with a parameter that is at `place`."""
+    address = FLAVOURS["x86_64"].text
+    w.die(0x2E, (0x03, STRING, name), (0x3F, PRESENT, None), (0x49, REF4, int_), (0x11, ADDR, address), children=True)
+    w.die(0x05, (0x03, STRING, "x"), (0x49, REF4, int_), (0x02, EXPRLOC, place))
+    w.null()
+
+
+MERGED = "+force_cu_merging"
+PEAK = f"""
+import sys
+import pybtf
+from pybtf.support.timings import peak_memory
+made = pybtf.encode(sys.argv[1], features={MERGED!r}, jobs=1)
+print(peak_memory() >> 20, [t.name for t in made.btf if t.kind.name == "FUNC"])
+"""
+
+
+def merged(folder: Path, n: int, *, compress: bool) -> tuple[int, str]:
+    """Peak memory of encoding `n` units of 100 kB as one, in MiB, and the functions of the result."""
+    w = RawDwarf()
+    text = random.Random(n).randbytes(50_000).hex()
+    for _ in range(n):
+        w.begin()
+        int_ = w.base_type()
+        w.die(0x16, (0x03, STRING, "t"), (0x49, REF4, int_), (0x25, STRING, text))
+        function(w, int_, "f", bytes([0x55]))  # rdi
+        w.end()
+    run = [sys.executable, "-c", PEAK, str(both(w, folder)[compress])]
+    found = subprocess.run(run, stdout=subprocess.PIPE, text=True, env=environment(), check=True)
+    peak, functions = found.stdout.split()
+    return int(peak), functions
+
+
+def test_where_all_units_are_one(tmp_path: Path) -> None:
+    """Behind the walk, and then behind the functions, which look at their parameters once more."""
+    small, functions = merged(tmp_path, 1, compress=False)
+    assert functions == "['f']"
+    large, functions = merged(tmp_path, 300, compress=False)
+    assert functions == "['f']"
+    assert large - small < 15
+    assert merged(tmp_path, 50, compress=True)[1] == "['f']"
+
+
 @pytest.mark.parametrize("filler", [b"\0", b"\xff"])
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_operand_that_runs_past_its_unit(filler: bytes, jobs: int, tmp_path: Path) -> None:
@@ -75,12 +123,7 @@ def test_an_operand_that_runs_past_its_unit(filler: bytes, jobs: int, tmp_path: 
     w.end()
     w.begin()
     int_ = w.base_type()
-    w.die(
-        0x2E, (0x03, STRING, "f"), (0x3F, PRESENT, None), (0x49, REF4, int_), (0x11, ADDR, FLAVOURS["x86_64"].text),
-        children=True,
-    )  # fmt: skip
-    w.die(0x05, (0x03, STRING, "x"), (0x49, REF4, int_), (0x02, EXPRLOC, bytes([0x53, 0x9A])))  # rbx; call_ref
-    w.null()
+    function(w, int_, "f", bytes([0x53, 0x9A]))  # rbx; call_ref
     w.end()
     w.begin()
     w.base_type()

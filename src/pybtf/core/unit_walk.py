@@ -6,11 +6,13 @@ Which of them are left out where an encoding degrades is said in dwarf/left_out.
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
+from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.dwarf.alternate_units import is_needed, survey_alternates
 from cython.cimports.pybtf.core.dwarf.attributes import D_DWO_NAME, D_LANGUAGE, D_NAME
 from cython.cimports.pybtf.core.dwarf.die_index import map_put, map_reset
 from cython.cimports.pybtf.core.dwarf.die_reader import die_has, die_number
 from cython.cimports.pybtf.core.dwarf.left_out import Tables, leave_out_for_fault, tables_back, tables_mark
+from cython.cimports.pybtf.core.dwarf.passed import Passed, pass_info
 from cython.cimports.pybtf.core.dwarf.unit_open import NAMES_FREE, NAMES_PER_BYTE, unit_open
 from cython.cimports.pybtf.core.dwarf.walk import walk_children
 from cython.cimports.pybtf.core.dwarf.walk_state import Walker, walk_name, walker_reset
@@ -267,10 +269,12 @@ def walk_own(
     main = walk_main(w, x, v)
     if main == NO_INDEX:
         return 1
+    memset(cython.address(w.passed), 0, cython.sizeof(Passed))
     for i in range(x.n_own):
         v.filtered = False
         if i != main and walk_part(w, x, i, False, v):
             return 1
+        pass_info(cython.address(x.sections), cython.address(w.passed), x.headers[i].end)
     return 0
 
 

@@ -3,6 +3,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.classes.class_record cimport ClassTable
 from pybtf.core.classes.classify cimport Classifier
+from pybtf.core.dwarf.passed cimport Passed
 from pybtf.core.dwarf.type_units cimport TypeUnits
 from pybtf.core.dwarf.walk_state cimport UnitHeader, Walker
 from pybtf.core.elf.function_table cimport FuncTable, FunctionTable
@@ -57,8 +58,7 @@ cdef struct Context:            # shared by all workers, never written while the
 cdef struct Worker:
     DebugSections sections      # those of the context, but that `info` may have one unit only, in `unit`
     U8s unit
-    uint64_t abbrev_given       # up to where pages of these sections were given back
-    uint64_t lists_given
+    Passed passed
     Walker walker
     U32s picked                 # names of functions and variables, in work
     Classifier classifier

@@ -6,7 +6,7 @@ and classes, which never reach the output.
 """
 
 import cython
-from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.classes.classify import CLASSIFY_EMPTY, classifier_free, classify_unit
@@ -18,6 +18,7 @@ from cython.cimports.pybtf.core.dwarf.left_out import (
     leave_out_end,
     replace_references,
 )
+from cython.cimports.pybtf.core.dwarf.passed import pass_abbrev, pass_lists
 from cython.cimports.pybtf.core.dwarf.walk_state import Walker, walker_expect, walker_free, walker_init, walker_reset
 from cython.cimports.pybtf.core.elf.function_table import FunctionTable
 from cython.cimports.pybtf.core.encode.stand_ins import fit_parts
@@ -32,12 +33,7 @@ from cython.cimports.pybtf.core.functions.resolve import (
 )
 from cython.cimports.pybtf.core.functions.symbol_names import intern_function_names, intern_variable_names
 from cython.cimports.pybtf.core.functions.variables import collect_variables
-from cython.cimports.pybtf.core.model.debug_sections import (
-    ABBREV_MAPPED,
-    LOC_MAPPED,
-    LOCLISTS_MAPPED,
-    DebugSections,
-)
+from cython.cimports.pybtf.core.model.debug_sections import DebugSections
 from cython.cimports.pybtf.core.model.dwarf_unit import NO_INDEX, T_DECLARATION, Unit
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import *
@@ -52,7 +48,6 @@ from cython.cimports.pybtf.core.worker import *
 
 LARGEST_FETCHED = cython.declare(uint64_t, 2 << 20)  # bytes of a unit
 BEHIND = cython.declare(uint64_t, 11)  # an operation and its longest operand
-PASSED = cython.declare(uint64_t, 1 << 20)  # bytes of a section after which they are given back
 MOST_ROUNDS = cython.declare(cython.int, 8)  # in which damaged units are found that are one with others
 
 
@@ -147,33 +142,12 @@ def decode_unit(
 def leave_behind(
     w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], number: uint32_t, v: cython.pointer[UnitValue]
 ) -> cython.void:
-    """Gives pages back that belong to a unit that has been decoded, and to those before it: linkers keep the parts of
-    units in order. Whoever needs such a page again gets it.
-    """
+    """Gives pages back that belong to a unit that has been decoded, and to those before it (dwarf/passed.pxd)."""
     s: cython.pointer[cython.const[DebugSections]] = cython.address(x.sections)
     if x.info_file >= 0 and w.sections.info.p == s.info.p:
         give_back(s.info.p + v.offset, x.headers[number].end - v.offset)
-    if s.mapped & ABBREV_MAPPED:
-        pass_by(s.abbrev.p, s.abbrev.n, cython.address(w.abbrev_given), x.headers[number].abbrev)
-    if x.headers[number].version >= 5:
-        if s.mapped & LOCLISTS_MAPPED:
-            pass_by(s.loclists.p, s.loclists.n, cython.address(w.lists_given), w.walker.u.list_at)
-    elif s.mapped & LOC_MAPPED:
-        pass_by(s.loc.p, s.loc.n, cython.address(w.lists_given), w.walker.u.list_at)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def pass_by(
-    p: cython.pointer[cython.const[uint8_t]], n: uint64_t, given: cython.pointer[uint64_t], at: uint64_t
-) -> cython.void:
-    """Offset `at` of a section of `n` bytes has been reached, and up to `given` it was given back."""
-    at = min(at, n)
-    if at >= given[0] + PASSED:
-        give_back(p + given[0], at - given[0])
-        given[0] = at
+    pass_abbrev(s, cython.address(w.passed), x.headers[number].abbrev)
+    pass_lists(s, cython.address(w.passed), x.headers[number].version, w.walker.u.list_at)
 
 
 @cython.cfunc
@@ -335,6 +309,7 @@ def finish_unit(
         cython.address(x.machine),
         NO_INDEX if x.exporting else x.table.n,
         options,
+        cython.address(w.passed) if x.merge else cython.NULL,
         cython.address(v.fault),
     ):
         return 1
@@ -346,6 +321,8 @@ def finish_unit(
         return 1
     if translate_types(u, v, cython.address(x.known), x.options):
         return 1
+    if x.merge:
+        shed_translated(u)
     if v.track_dies and note_dies(u, v):
         return 1
     if classify_unit(cython.address(w.classifier), v):
@@ -371,6 +348,18 @@ def finish_unit(
     if not names_settled(w, v, intern_variable_names(u, names, picked, cython.address(x.variables), all_names)):
         return 1
     return collect_variables(u, v, cython.address(x.variables), symbols)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def shed_translated(u: cython.pointer[Unit]) -> cython.void:
+    """Merge mode: gives back the tables that nobody asks once types are records."""
+    free(u.enumerators)
+    free(u.type_params)
+    u.enumerators = cython.NULL
+    u.type_params = cython.NULL
+    u.cap_enumerators = u.cap_type_params = 0
 
 
 @cython.cfunc

@@ -13,10 +13,12 @@ read for those alone. String ids up to `n_known` are exactly those names.
 
 import cython
 from cython.cimports.libc.stdint import int64_t, uint16_t, uint32_t, uint64_t
+from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.dwarf.die_index import map_get, map_put, map_reset, types_get, types_put, types_reset
 from cython.cimports.pybtf.core.dwarf.forms import A_CONST, A_EXPR, A_LISTX, A_SEC_OFFSET
 from cython.cimports.pybtf.core.dwarf.locations import LOC_BLOCK, LOC_LIST, LOC_LISTX, location_read
 from cython.cimports.pybtf.core.dwarf.member_layout import lay_out_members
+from cython.cimports.pybtf.core.dwarf.passed import Passed, pass_info, pass_lists
 from cython.cimports.pybtf.core.dwarf.value_size import is_signed_at, is_unspecified_at, value_size
 from cython.cimports.pybtf.core.dwarf.walk_state import Walker
 from cython.cimports.pybtf.core.functions.calling_convention import Machine, analyse_function, find_candidate
@@ -372,6 +374,7 @@ def resolve_functions(
     machine: cython.pointer[cython.const[Machine]],
     n_known: uint32_t,
     options: cython.int,
+    passed: cython.pointer[Passed],
     fault: cython.pointer[Fault],
 ) -> cython.int:
     i: uint32_t
@@ -391,6 +394,9 @@ def resolve_functions(
                 return 1
             if true_signature and u.params[k].name:
                 find_candidate(u, cython.address(u.params[k]))
+        if passed != cython.NULL:
+            pass_info(sections, passed, f.die)
+            pass_lists(sections, passed, u.version, u.list_at)
     for i in range(u.n_functions):
         f = cython.address(u.functions[i])
         for k in range(f.first, f.first + f.count):
@@ -493,11 +499,17 @@ def resolve_unit(
     machine: cython.pointer[cython.const[Machine]],
     n_known: uint32_t,
     options: cython.int,
+    passed: cython.pointer[Passed],
     fault: cython.pointer[Fault],
 ) -> cython.int:
-    """The second half: what functions say of their parameters, and the layout of members. Nonzero: fault."""
+    """The second half: what functions say of their parameters, and the layout of members. Nonzero: fault.
+
+    `passed`: what the walk has given back, where all units are one. Functions read these pages again.
+    """
     u: cython.pointer[Unit] = cython.address(w.u)
-    if resolve_functions(w, u, sections, machine, n_known, options, fault):
+    if passed != cython.NULL:
+        memset(passed, 0, cython.sizeof(Passed))
+    if resolve_functions(w, u, sections, machine, n_known, options, passed, fault):
         return 1
     lay_out_members(u, (options & R_LITTLE_ENDIAN) != 0)
     return 0

@@ -21,7 +21,8 @@ cdef struct SplitUnit:          # units of split DWARF, whose sections are parts
 
 cdef enum:
     N_SPANS = 8                 # sections that a file has, in front of `swap`
-    ABBREV_MAPPED = 1 << 1      # bits of `mapped`, in the order of the spans
+    INFO_MAPPED = 1 << 0        # bits of `mapped`, in the order of the spans
+    ABBREV_MAPPED = 1 << 1
     LOC_MAPPED = 1 << 6
     LOCLISTS_MAPPED = 1 << 7
 
