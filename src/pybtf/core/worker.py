@@ -18,7 +18,7 @@ from cython.cimports.pybtf.core.dwarf.left_out import (
     leave_out_end,
     replace_references,
 )
-from cython.cimports.pybtf.core.dwarf.passed import pass_abbrev, pass_lists
+from cython.cimports.pybtf.core.dwarf.passed import pass_abbrev, pass_all, pass_lists
 from cython.cimports.pybtf.core.dwarf.walk_state import Walker, walker_expect, walker_free, walker_init, walker_reset
 from cython.cimports.pybtf.core.elf.function_table import FunctionTable
 from cython.cimports.pybtf.core.encode.stand_ins import fit_parts
@@ -313,8 +313,9 @@ def finish_unit(
         cython.address(v.fault),
     ):
         return 1
-    if x.merge:  # a large table that nobody asks again
+    if x.merge:  # what is large, and nobody asks again
         types_free(cython.address(u.type_at))
+        pass_all(cython.address(x.sections))
     if stand_in:
         u.types[stand_in].die = 0
     if x.options & OPT_DEGRADE and fit_parts(u, v, x.table.n):

@@ -1,8 +1,8 @@
 # Pages of the file that a worker has passed are given back: linkers keep the parts of units in order, and in what units say
 # later parts of a section come later. Whoever needs such a page again gets it.
 
-from libc.stdint cimport uint8_t, uint16_t, uint64_t
-from pybtf.core.model.debug_sections cimport ABBREV_MAPPED, INFO_MAPPED, LOC_MAPPED, LOCLISTS_MAPPED, DebugSections, Span
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
+from pybtf.core.model.debug_sections cimport ABBREV_MAPPED, INFO_MAPPED, LOC_MAPPED, LOCLISTS_MAPPED, N_SPANS, DebugSections, Span
 from pybtf.core.support.mapped_file cimport give_back
 
 cdef enum:
@@ -35,3 +35,11 @@ cdef inline void pass_lists(const DebugSections *s, Passed *passed, uint16_t ver
             pass_span(&s.loclists, &passed.lists, at)
     elif s.mapped & LOC_MAPPED:
         pass_span(&s.loc, &passed.lists, at)
+
+cdef inline void pass_all(const DebugSections *s) noexcept nogil:
+    # Where all units are one: from here on, hardly anything is read but a name now and then.
+    cdef const Span *spans = &s.info
+    cdef uint32_t i
+    for i in range(N_SPANS):
+        if s.mapped >> i & 1:
+            give_back(spans[i].p, spans[i].n)
