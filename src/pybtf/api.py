@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 
+from .arguments import check_progress, path_of
 from .encoded import Encoded
 from .features import Features
 from .options import make_options
@@ -12,6 +12,8 @@ from .options import make_options
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
+
     from .base import Base
 
 
@@ -50,5 +52,7 @@ def encode(
     """
     from .pipeline.passes import encode_file
 
+    file = path_of(path)
+    check_progress(progress)
     options = make_options(features, jobs, lang, lang_exclude, base, standalone, force_base, degrade, for_kernel, dwp)
-    return encode_file(os.fsdecode(path), options, progress)
+    return encode_file(file, options, progress)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from .arguments import check_data, check_text, path_of
 from .btf.files import read_base
 from .core.dedup.base import Base as Index
 from .support.records import cached_property
@@ -42,12 +43,14 @@ class Base:
     @classmethod
     def _read(cls, path: str | bytes | os.PathLike[str], *, once: bool) -> Base:
         data, place = read_base(path)
-        file = os.fsdecode(path)
+        file = path_of(path)
         return cls(Index(data, str(place), once), file, file)
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str = "base BTF") -> Base:
         """From raw BTF. `name` is what messages call it. Raises `InputError`."""
+        check_data(data)
+        check_text(name, "name")
         return cls(Index(data, name), name)
 
     @property

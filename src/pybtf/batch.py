@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from functools import partial
 
+from .arguments import check_progress, items_of, path_of
 from .encoded import Encoded
 from .errors import PybtfError, UsageError
 from .features import Features
@@ -90,9 +91,11 @@ def encode_many(
 
     if isinstance(paths, (str, bytes, os.PathLike)):
         raise UsageError("encode_many takes a sequence of paths, and this is one path; expected [path]")
+    files = [path_of(path) for path in items_of(paths, "paths", "a sequence of paths")]
+    check_progress(progress)
     options = make_options(features, jobs, lang, lang_exclude, base, standalone, force_base, degrade, for_kernel, dwp)
     options = replace(options, base=open_base(options.base, Timings()))
-    return _outcomes([os.fsdecode(path) for path in paths], options, progress)
+    return _outcomes(files, options, progress)
 
 
 def _outcomes(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from .arguments import path_of
 from .elf.atomic import write_file
 from .report import Report
 from .support.records import record
@@ -60,7 +61,7 @@ class Encoded:
 
         `durable=False` does not wait until the disk has it.
         """
-        write_file(os.fsdecode(path), self.data, durable=durable)
+        write_file(path_of(path), self.data, durable=durable)
 
     def embed(self, path: str | bytes | os.PathLike[str], *, durable: bool = True) -> Written:
         """Put the BTF into the ELF file `path` as section `.BTF`, replacing one that is there.
@@ -74,7 +75,7 @@ class Encoded:
         """
         from .elf.writer import put_sections
 
-        target = os.fsdecode(path)
+        target = path_of(path)
         expect = self.source if self._is_input(target) else None
         sections = {".BTF": self.data}
         if self.base_data is not None:

@@ -9,6 +9,7 @@ feature. Several lists add up. Giving any list switches off all that it does not
 
 from __future__ import annotations
 
+from .arguments import check_text
 from .errors import UsageError, quoted, shortened
 from .support.records import cached_property, record, replace
 
@@ -63,6 +64,7 @@ class Features:
         empty one switches everything off.
         """
         for text in lists:
+            check_text(text, "a list of features", "text: 'var,float'")
             if text and not text.strip(","):
                 raise UsageError(f"the list of features {quoted(text)} names none; '' switches all of them off")
         on = [name for text in lists or ("default",) for name in names_in(text)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from .arguments import check_text, items_of, other_kind, path_of
 from .errors import UsageError
 from .features import Features
 from .support.records import field, record
@@ -80,21 +81,21 @@ def make_options(
     if isinstance(features, str):
         features = Features.parse(features)
     elif not isinstance(features, Features):
-        features = Features.parse(*features)
+        features = Features.parse(*items_of(features, "features", "a list of features, as text, or a pybtf.Features"))
     wanted = features
     if for_kernel is not None:
         features = wanted.for_kernel(for_kernel)
     return EncodeOptions(
         features=features,
         jobs=available_cpus() if jobs is None else jobs,
-        lang=_languages(lang),
-        lang_exclude=_languages(lang_exclude),
+        lang=_languages(lang, "lang"),
+        lang_exclude=_languages(lang_exclude, "lang_exclude"),
         base=_base(base),
         standalone=standalone,
         force_base=force_base,
         degrade=degrade,
         for_kernel=for_kernel,
-        dwp=None if dwp is None else os.fsdecode(dwp),
+        dwp=None if dwp is None else path_of(dwp, "dwp"),
         without=tuple([name for name in wanted.on if name not in features.on]),
     )
 
@@ -103,17 +104,18 @@ def _base(base: str | bytes | os.PathLike[str] | Base | None) -> str | Base | No
     if base is None:
         return None
     if isinstance(base, (str, bytes, os.PathLike)):
-        return os.fsdecode(base)
+        return path_of(base, "base")
     from .base import Base
 
     if not isinstance(base, Base):
-        raise UsageError(f"base is of the type {type(base).__name__}; expected the name of a file, or a pybtf.Base")
+        raise other_kind("base", base, "the name of a file, or a pybtf.Base")
     return base
 
 
-def _languages(names: str) -> frozenset[int] | None:
+def _languages(names: str, what: str) -> frozenset[int] | None:
     if not names:
         return None
+    check_text(names, what, "a list of languages, as text: 'c,rust'")
     from .languages import parse_languages
 
     return parse_languages(names)

@@ -11,6 +11,7 @@ import os
 import sys
 
 from ._version import __version__
+from .arguments import check_data
 from .support.records import field, record
 from .support.timings import Timings
 
@@ -250,6 +251,7 @@ class Report:
 
         from xxhash import xxh3_128_hexdigest
 
+        check_data(data)
         view = memoryview(data)
         strings = len(view) - self.strings_size
         types = strings - self.types_size

@@ -68,7 +68,7 @@ LAYERS = {
 """Each layer, from the bottom up, and what it uses besides itself. A folder is a layer; for single files see FILES."""
 
 FILES = {
-    "basics": "_version errors unreadable",
+    "basics": "_version arguments errors unreadable",
     "request": "base encoded features inputs languages options report",
     "workers": "scratch workers",
     "interface": "__init__ api batch",

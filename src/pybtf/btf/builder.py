@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
+from pybtf.arguments import check_text, number_of, other_kind, parts_of
 from pybtf.core.btf.join_types import names_of, renumber
 from pybtf.core.btf.sort_types import own_names, sort_types
 from pybtf.errors import InputError, Place, UsageError
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Literal
 
+BTF_KIND = "a pybtf.BTF, as from BTF.from_file"
 MAX_ID = 0x7FFFFFFF
 MAX_OVERLAP = 16
 """How many times as long as the strings the names in them may be, where some begin in the middle of others."""
@@ -64,6 +66,9 @@ class Builder(BtfBuilder):
 
     def __init__(self, base: BTF | None = None, *, name: str = "Builder") -> None:
         """`name` stands for the BTF in messages. Raises UsageError for a base that is split itself."""
+        if base is not None and not isinstance(base, BTF):
+            raise other_kind("base", base, BTF_KIND)
+        check_text(name, "name")
         if base is not None and base.base is not None:
             raise UsageError("a base that is split itself")
         super().__init__(base)
@@ -76,6 +81,8 @@ class Builder(BtfBuilder):
 
         A longer header and a layout section are not kept. Raises UsageError as the constructor.
         """
+        if not isinstance(btf, BTF):
+            raise other_kind("btf", btf, BTF_KIND)
         made = cls(btf.base, name=name)
         made._words = array("I", btf.words)
         made.next_id = btf.end_id
@@ -94,6 +101,7 @@ class Builder(BtfBuilder):
         """An integer of 1, 2, 4, 8 or 16 bytes."""
         if size not in (1, 2, 4, 8, 16):
             raise UsageError(f"an integer of {size} bytes; there are 1, 2, 4, 8 and 16")
+        encoding = number_of(encoding, "encoding", "an IntEncoding")
         if not 0 <= encoding <= 7:
             raise UsageError(f"encoding {encoding} of an integer; there are signed 1, char 2 and bool 4")
         return self.add(Int(_named("an integer", name), size, 8 * size, IntEncoding(encoding)))
@@ -130,6 +138,7 @@ class Builder(BtfBuilder):
 
     def add_decl_tag(self, name: str, type: int, component: int = -1, *, attribute: bool = False) -> int:
         """A tag on a declaration, or on its member or parameter number `component`."""
+        component = number_of(component, "component")
         if component < -1:
             raise UsageError(f"component {component} of a tag; it is -1 or an index")
         return self.add(DeclTag(_named("a tag", name), _id(type), component, kind_flag=attribute))
@@ -165,7 +174,7 @@ class Builder(BtfBuilder):
         if kind is Kind.ENUM:
             return self.add_enum(_named("a declaration", name), 4)
         if kind not in (Kind.STRUCT, Kind.UNION):
-            raise UsageError(f"a declaration of {kind.name}; there are those of STRUCT, UNION and ENUM")
+            raise UsageError(f"a declaration of {_kind_name(kind)}; there are those of STRUCT, UNION and ENUM")
         return self.add(Fwd(_named("a declaration", name), kind_flag=kind is Kind.UNION))
 
     def add_func(self, name: str, type: int, linkage: Linkage | int = Linkage.STATIC) -> int:
@@ -174,7 +183,7 @@ class Builder(BtfBuilder):
 
     def add_func_proto(self, return_type: int, params: Iterable[Param] = ()) -> int:
         """A prototype. A last parameter without a name, of type 0, is `...`."""
-        found = tuple(params)
+        found = parts_of(params, Param, "params")
         for param in found:
             _id(param.type)
         return self.add(FuncProto(_id(return_type), found))
@@ -185,7 +194,7 @@ class Builder(BtfBuilder):
 
     def add_datasec(self, name: str, size: int, variables: Iterable[SectionVar] = ()) -> int:
         """The variables of a section, each the id of a VAR with its place."""
-        found = tuple(variables)
+        found = parts_of(variables, SectionVar, "variables")
         for variable in found:
             _id(variable.type)
         return self.add(Datasec(_named("a section", name), size, found))
@@ -198,6 +207,8 @@ class Builder(BtfBuilder):
         Returns the id of the first of them. Split BTF must have the same base as this. Raises UsageError if it has
         another, InputError if it is damaged.
         """
+        if not isinstance(other, BTF):
+            raise other_kind("what is appended", other, BTF_KIND)
         if other.base is not None and (self.base is None or other.base.data != self.base.data):
             raise UsageError(f"{other.place}: split BTF, of another base")
         first = self.next_id
@@ -300,6 +311,10 @@ def _check(btf: BTF, bad: int) -> None:
         raise InputError(btf.place, f"type {bad} is of a kind that is not known", "known kinds")
 
 
+def _kind_name(kind: Kind) -> str:
+    return kind.name if isinstance(kind, Kind) else repr(kind)
+
+
 def _named(what: str, name: str) -> str:
     if not name:
         raise UsageError(f"{what} without a name")
@@ -307,6 +322,7 @@ def _named(what: str, name: str) -> str:
 
 
 def _id(id: int) -> int:
+    id = number_of(id, "what is referred to", "the id of a type")
     if not 0 <= id <= MAX_ID:
         raise UsageError(f"type id {id}; ids go from 0 to {MAX_ID}")
     return id
@@ -319,9 +335,10 @@ def _linkage(linkage: Linkage | int) -> Linkage:
 
 
 def _members(members: Iterable[Member]) -> tuple[Member, ...]:
-    found = tuple(members)
+    found = parts_of(members, Member, "members")
     for member in found:
         _id(member.type)
+        number_of(member.bit_offset, f"offset of {member.name}")
         if member.bit_offset % 8 and not member.bitfield_size:
             raise UsageError(f"member {member.name!r} at bit {member.bit_offset}, which is no bit-field")
     return found
@@ -330,7 +347,8 @@ def _members(members: Iterable[Member]) -> tuple[Member, ...]:
 def _values(size: int, values: Iterable[Enumerator]) -> tuple[Enumerator, ...]:
     if size not in (1, 2, 4, 8):
         raise UsageError(f"an enumeration of {size} bytes; there are 1, 2, 4 and 8")
-    found = tuple(values)
+    found = parts_of(values, Enumerator, "values")
     for each in found:
         _named("an enumerator", each.name)
+        number_of(each.value, f"value of {each.name}")
     return found

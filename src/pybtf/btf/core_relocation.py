@@ -23,17 +23,16 @@ only declared no size.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from pybtf.arguments import other_kind
 from pybtf.errors import InputError, Place, shortened
 
 from .ext import Relocation, RelocationKind
+from .reader import BTF
 from .strings import decode_name
 from .type_compatibility import Ends, Pair, TooManySteps, alike, essential, parts
 from .types import Array, Composite, Enumeration, Int, Member, Type
-
-if TYPE_CHECKING:
-    from .reader import BTF
 
 MAX_STEPS = 64
 """Members and elements on one way, those without a name counted."""
@@ -102,6 +101,8 @@ class Target:
     """A kernel's BTF as it is searched for candidates."""
 
     def __init__(self, btf: BTF) -> None:
+        if not isinstance(btf, BTF):
+            raise other_kind("kernel", btf, "a pybtf.BTF")
         self.btf = btf
         self.ends = Ends(btf)
         self._flavoured: dict[str, list[str]] | None = None
@@ -155,6 +156,10 @@ class Relocator:
     """Resolves the relocations of one object, whose BTF is `local`, on the BTF of a kernel."""
 
     def __init__(self, local: BTF, target: Target) -> None:
+        if not isinstance(local, BTF):
+            raise other_kind("program", local, "a pybtf.BTF")
+        if not isinstance(target, Target):
+            raise other_kind("target", target, "a Target: Target(kernel)")
         self.local = local
         self.target = target
         self._ends = Ends(local)

@@ -14,12 +14,12 @@ A part is checked and read when it is asked for, so damage in one does not hide 
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from pybtf.arguments import path_of
 from pybtf.errors import InputError, Place
 
 from .elf_sections import ElfSections
@@ -28,6 +28,9 @@ from .header import has_magic
 from .kinds import MAGIC, VERSION
 from .reader import BTF
 from .strings import BadStringOffset, Strings
+
+if TYPE_CHECKING:
+    import os
 
 SECTION = ".BTF.ext"
 EXPECTED = "a BPF object, an ELF file"
@@ -229,7 +232,7 @@ def read_object(path: str | bytes | os.PathLike[str]) -> tuple[BTF, BtfExt | Non
 
     Raises InputError if the file cannot be read, is no ELF file, or has no BTF or malformed one.
     """
-    file = os.fsdecode(path)
+    file = path_of(path)
     check_name(file)
     try:
         with open(file, "rb") as stream:

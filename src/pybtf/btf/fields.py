@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from pybtf.arguments import check_text
 from pybtf.errors import InputError, NoSuchTypeError, UsageError, quoted
 
 from .chains import WRAPPERS, end_of
@@ -53,6 +54,7 @@ def named(btf: BTF, which: Type | int | str) -> Type:
         return which
     if isinstance(which, int):
         return btf.type(which)
+    check_text(which, "which", "a type, its id or its name")
     keyword, _, name = which.rpartition(" ")
     whole = btf.by_name(which) if keyword else None  # `unsigned int`
     if whole is not None:
@@ -125,6 +127,7 @@ def _of_members(btf: BTF, type: Composite, depth: int) -> int:
 def field(btf: BTF, which: Type | int | str, path: str) -> Field:
     """See `BTF.field`."""
     outer = named(btf, which)
+    check_text(path, "path", "text: 'one.two[3]'")
     if not path:
         raise UsageError("an empty path")
     if _ACCESS.fullmatch(path):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from pybtf.arguments import path_of
 from pybtf.core.btf.type_section import header_words
 from pybtf.core.support.whole_file import WholeFile
 from pybtf.errors import InputError, Place, WrongBaseError
@@ -48,7 +49,7 @@ def read_base(path: str | bytes | os.PathLike[str]) -> tuple[bytes | WholeFile, 
 
 
 def _read(path: str | bytes | os.PathLike[str], section: str, *, large: bool) -> tuple[bytes | WholeFile, Place]:
-    file = os.fsdecode(path)
+    file = path_of(path)
     check_name(file)
     try:
         with open(file, "rb") as stream:

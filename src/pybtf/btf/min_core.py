@@ -18,8 +18,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pybtf.arguments import other_kind
+
 from .core_relocation import ENUMERATORS, FIELDS, Relocator, Target, Way
-from .ext import RelocationKind
+from .ext import BtfExt, RelocationKind
 from .renumbering import renumbered
 from .types import Array, Composite, Const, FuncProto, Ptr, Restrict, Type, Typedef, TypeTag, Volatile
 from .writer import BtfBuilder
@@ -46,6 +48,8 @@ class MinCore:
 
     def add(self, local: BTF, ext: BtfExt) -> None:
         """Keep what the relocations of one object need. Raises InputError for those that make no sense."""
+        if not isinstance(ext, BtfExt):
+            raise other_kind("ext", ext, "a BtfExt, as from read_object")
         relocator = Relocator(local, self._target)
         known = set()
         for relocation in ext.relocations():

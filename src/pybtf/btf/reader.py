@@ -14,12 +14,12 @@ those of the base end.
 
 from __future__ import annotations
 
-import os
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from pybtf.arguments import check_data, check_text, items_of, number_of, other_kind
 from pybtf.core.btf.read_types import TypeIndex, is_taught
 from pybtf.errors import InputError, NoSuchTypeError, Place, UsageError, quoted
 
@@ -30,6 +30,7 @@ from .kinds import Kind
 from .strings import BadStringOffset, Strings, encode_name, is_name
 
 if TYPE_CHECKING:
+    import os
     import re
     from typing import Any
 
@@ -51,7 +52,7 @@ class BTF:
     def __init__(self, data: bytes, base: BTF | None, place: Place, force_base: bool = False) -> None:
         """Use `from_bytes` or `from_file`."""
         if base is not None and not isinstance(base, BTF):
-            raise UsageError(f"base is of the type {type(base).__name__}; expected a pybtf.BTF, as from BTF.from_file")
+            raise other_kind("base", base, "a pybtf.BTF, as from BTF.from_file")
         self.data = data
         self.base = base
         self.place = place
@@ -88,6 +89,8 @@ class BTF:
         `base` is what split BTF builds on. Raises InputError if the BTF is malformed, WrongBaseError if it cannot
         build on this base and `force_base` is not set.
         """
+        check_data(data)
+        check_text(name, "name")
         return cls(bytes(data), base, Place(name, None, 0), force_base)
 
     @classmethod
@@ -102,6 +105,7 @@ class BTF:
         """Read a file of raw BTF, or a `section` of an ELF file. Raises as `from_bytes`, and InputError for a file that
         cannot be read.
         """
+        check_text(section, "section")
         data, place = read_btf(path, section)
         return cls(data, base, Place(place.file, place.section, 0), force_base)
 
@@ -165,6 +169,7 @@ class BTF:
 
     def type(self, id: int) -> Type:
         """The type with this id. Raises NoSuchTypeError if there is none, InputError if it is malformed."""
+        id = number_of(id, "id", ID)
         if not 0 <= id < self.end_id:
             raise self._no_such(id)
         if id >= self.first_id:
@@ -180,7 +185,7 @@ class BTF:
 
     def _chosen(self, ids: Iterable[int]) -> list[int]:
         """These ids. Raises NoSuchTypeError; void is no type that could be printed."""
-        chosen = list(ids)
+        chosen = [number_of(id, "one of the ids", ID) for id in items_of(ids, "ids", "a sequence of ids of types")]
         for id in chosen:
             if not 0 < id < self.end_id:
                 raise self._no_such(id, 1)
@@ -224,6 +229,7 @@ class BTF:
 
         Raises NoSuchTypeError if there is no such type.
         """
+        id = number_of(id, "id", ID)
         if id >= self.end_id or id < 0:
             raise self._no_such(id)
         if id >= self.first_id:
@@ -237,6 +243,7 @@ class BTF:
         """
         from .decode import references
 
+        id = number_of(id, "id", ID)
         if id >= self.end_id or id < 0:
             raise self._no_such(id)
         if id >= self.first_id:
@@ -261,11 +268,13 @@ class BTF:
 
         What it iterates over raises InputError for a type that is malformed.
         """
+        check_text(name, "name")
+        wanted = _number(kind)
         if not is_name(name):
             return
         if self.base is not None:
             yield from self.base.all_by_name(name, kind)
-        for id in self.index.find(encode_name(name), -1 if kind is None else kind):
+        for id in self.index.find(encode_name(name), wanted):
             yield self._decode(id)
 
     def search(self, pattern: str | re.Pattern[str], kind: Kind | None = None) -> Iterator[Type]:
@@ -275,6 +284,9 @@ class BTF:
         """
         import re
 
+        if not isinstance(pattern, re.Pattern):
+            check_text(pattern, "pattern", "a regular expression")
+        _number(kind)
         try:
             return self._search(re.compile(pattern), kind)
         except re.error as error:
@@ -284,7 +296,7 @@ class BTF:
         if self.base is not None:
             yield from self.base._search(pattern, kind)
         found = pattern.search
-        names = self.index.named(-1 if kind is None else kind)
+        names = self.index.named(_number(kind))
         for id in sorted(id for name, ids in names.items() if found(name) for id in ids):
             yield self._decode(id)
 
@@ -314,7 +326,7 @@ class BTF:
         """
         from .chains import size_of
 
-        return size_of(self, id)
+        return size_of(self, number_of(id, "id", ID))
 
     def resolve(self, which: Type | int | str) -> Type:
         """What a type, an id or a name stands for: the type behind typedefs, qualifiers and tags.
@@ -366,7 +378,8 @@ class BTF:
         """
         from .queries import c_name
 
-        return c_name(self, id, declarator)
+        check_text(declarator, "declarator")
+        return c_name(self, number_of(id, "id", ID), declarator)
 
     def to_c(self, ids: Iterable[int] = (), *, sort: bool = True) -> str:
         """A C header, with the text of `bpftool btf dump ... format c` (`unsorted` without `sort`).
@@ -404,4 +417,15 @@ class BTF:
             raise doubt_base(error, str(self.place), self.base.place.file) from None
 
 
+def _number(kind: Kind | None) -> int:
+    """The number of a kind that is asked for; -1: any."""
+    if kind is None:
+        return -1
+    number = number_of(kind, "kind", "a pybtf.btf.Kind")
+    if not 0 <= number <= 31:
+        raise UsageError(f"{number} is no kind of types; expected a pybtf.btf.Kind")
+    return number
+
+
+ID = "the id of a type"
 _KIND = {int(kind): kind for kind in Kind}

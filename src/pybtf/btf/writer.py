@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from pybtf.arguments import check_items, check_parts, check_text, number_of
 from pybtf.errors import UsageError
 
 from .header import BASE_LENGTH, LAYOUT_LENGTH, Header, pack_layout
@@ -22,12 +23,15 @@ from .types import (
     Datasec,
     DeclTag,
     Enumeration,
+    Enumerator,
     Float,
     FuncProto,
     Fwd,
     Int,
     Member,
+    Param,
     Ref,
+    SectionVar,
     Symbol,
     Type,
     Unknown,
@@ -69,6 +73,7 @@ class BtfBuilder:
         """Offset of a string, which is added if it is new. Raises UsageError if it contains NUL, or a surrogate that
         stands for no byte.
         """
+        check_text(name, "a name")
         try:
             raw = encode_name(name)
         except UnicodeEncodeError:
@@ -114,6 +119,7 @@ class BtfBuilder:
 
     def extend(self, types: Iterable[Type]) -> None:
         """Append types in order."""
+        check_items(types, "types", "a sequence of types")
         for type in types:
             self.add(type)
 
@@ -176,20 +182,23 @@ def _head(type: Type) -> tuple[int, int, bool, int]:
         case Unknown():
             return type.number, type.vlen, type.kind_flag, type.third
         case Composite():
-            flag = type.kind_flag or any(member.bitfield_size for member in type.members)
-            return type.kind, len(type.members), flag, _fit(type.size, 32, "size")
+            members = check_parts(type.members, Member, "members")
+            flag = type.kind_flag or any(member.bitfield_size for member in members)
+            return type.kind, len(members), flag, _fit(type.size, 32, "size")
         case Enumeration():
-            return type.kind, len(type.values), type.kind_flag, _fit(type.size, 32, "size")
+            values = check_parts(type.values, Enumerator, "values")
+            return type.kind, len(values), type.kind_flag, _fit(type.size, 32, "size")
         case Datasec():
-            return type.kind, len(type.variables), type.kind_flag, _fit(type.size, 32, "size")
+            variables = check_parts(type.variables, SectionVar, "variables")
+            return type.kind, len(variables), type.kind_flag, _fit(type.size, 32, "size")
         case Int() | Float():
             return type.kind, 0, type.kind_flag, _fit(type.size, 32, "size")
         case Array() | Fwd():
             return type.kind, 0, type.kind_flag, 0
         case FuncProto():
-            return type.kind, len(type.params), type.kind_flag, _id(type.return_type)
+            return type.kind, len(check_parts(type.params, Param, "params")), type.kind_flag, _id(type.return_type)
         case Symbol() if type.kind is Kind.FUNC:
-            return type.kind, type.linkage, type.kind_flag, _id(type.type)
+            return type.kind, number_of(type.linkage, "linkage"), type.kind_flag, _id(type.type)
         case Ref():
             return type.kind, 0, type.kind_flag, _id(type.type)
         case _:
@@ -199,6 +208,7 @@ def _head(type: Type) -> tuple[int, int, bool, int]:
 def _fit(value: int, bits: int, what: str, *, signed: bool = False) -> int:
     """`value` as an unsigned field of so many bits. Raises UsageError if it does not fit."""
     low, high = (-(1 << bits - 1), 1 << bits - 1) if signed else (0, 1 << bits)
+    value = number_of(value, what)
     if not low <= value < high:
         raise UsageError(f"{what} {value} does not fit {bits} {'signed ' if signed else ''}bits")
     return value & (1 << bits) - 1

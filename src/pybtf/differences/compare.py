@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..arguments import other_kind
 from ..btf.kind_numbers import ENUM, ENUM64, FUNC_PROTO, FWD, INT, STRUCT, UNION
 from ..core.diff.diff_compare import CATEGORIES as NUMBERED
 from ..core.diff.diff_compare import Comparison
@@ -60,6 +61,8 @@ class Differences:
 
     def declaration(self, change: Change) -> str:
         """What was added or removed, in a few words: the declaration of a function, size and members of a struct."""
+        if not isinstance(change, Change):
+            raise other_kind("change", change, "a pybtf.Change")
         side = 0 if change.new_id is None else 1
         id = change.new_id if side else change.old_id
         assert id is not None

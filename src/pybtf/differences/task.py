@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from ..arguments import other_kind, path_of
 from ..btf.opening import open_view
 from ..errors import UsageError
 from .compare import Differences
@@ -51,8 +52,10 @@ def _view(which: str | bytes | os.PathLike[str] | BTF, base: str | bytes | os.Pa
     if not isinstance(which, str | bytes | os.PathLike):
         if base is not None:
             raise UsageError("a BTF knows its base; none can be given with it")
+        if not hasattr(which, "view"):
+            raise other_kind("what is to be compared", which, "the name of a file, or a pybtf.BTF")
         return which.view()
-    return open_view(os.fsdecode(which), os.fsdecode(base) if base is not None else None)
+    return open_view(path_of(which), path_of(base, "base") if base is not None else None)
 
 
 def results(

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
+from ..arguments import check_text, path_of
 from ..base import open_base
 from ..btf import BTF
 from ..core.run import Run
@@ -246,9 +247,12 @@ def why(
     """
     if not names:
         raise UsageError("no name is given: pybtf.why(path, name...)")
+    for name in names:
+        check_text(name, "a name", "text: pybtf.why(path, name, name)")
     if "" in names:
         raise UsageError("an empty name")
+    file = path_of(path)
     options = kernel_options(features, jobs, lang, lang_exclude, base, standalone, force_base, dwp, degrade)
     found: list[Answer] = []
-    inquire(os.fsdecode(path), options, lambda inquiry: found.extend(answers(inquiry, names)))
+    inquire(file, options, lambda inquiry: found.extend(answers(inquiry, names)))
     return found
