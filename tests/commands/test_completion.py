@@ -12,13 +12,15 @@ from pathlib import Path
 import pytest
 
 from pybtf.cli.main import main
-from tests.conftest import environment
+from tests.conftest import Require, environment
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts(capfd: pytest.CaptureFixture[str], shell: str) -> None:
     assert main(("completion", shell)) == 0
-    assert f"_PYBTF_COMPLETE={shell}_complete" in capfd.readouterr().out
+    script = capfd.readouterr().out
+    assert "_PYBTF_COMPLETE" in script
+    assert f"{shell}_complete" in script
 
 
 def completions(words: str) -> list[str]:
@@ -60,6 +62,22 @@ def test_completions(words: str, expected: list[str]) -> None:
     assert completions(words) == expected
 
 
+def program_in(folder: Path) -> Path:
+    """A `pybtf` in a folder with a blank in its name."""
+    program = folder / "a folder" / "pybtf"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m pybtf "$@"\n')
+    program.chmod(0o755)
+    return program
+
+
+def script_of(shell: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-m", "pybtf", "completion", shell], capture_output=True, text=True, check=True,
+        env=environment(),
+    ).stdout  # fmt: skip
+
+
 def in_bash(folder: Path, words: list[str]) -> list[str]:
     """What the function of the script leaves in COMPREPLY, called as bash does it: the last word is completed. The
     program is in a folder with a blank in its name.
@@ -67,14 +85,8 @@ def in_bash(folder: Path, words: list[str]) -> list[str]:
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("no bash")
-    program = folder / "a folder" / "pybtf"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m pybtf "$@"\n')
-    program.chmod(0o755)
-    script = subprocess.run(
-        [sys.executable, "-m", "pybtf", "completion", "bash"], capture_output=True, text=True, check=True,
-        env=environment(),
-    ).stdout  # fmt: skip
+    program = program_in(folder)
+    script = script_of("bash")
     call = f"""
         completion=mine type=mine value=mine word=mine response=mine
         compopt() {{ :; }}
@@ -114,6 +126,71 @@ def test_the_script_of_bash(words: list[str], expected: list[str], tmp_path: Pat
     """A completion with blanks stays one word, `=` is no value, and no variable of the user's is overwritten."""
     found = in_bash(tmp_path, words)
     assert found[:1] == expected if words[-1] == "jo" else found == expected
+
+
+ZSH = """
+compdef() { :; }
+compset() { IPREFIX="${words[CURRENT]%%=*}=" }
+compadd() { local name; for name in $plain; do print -r -- "${@[(r)$IPREFIX]}$name"; done }
+_describe() { local name; for name in $described; do print -r -- "${@[(r)$IPREFIX]}${name%%:*}"; done }
+_path_files() { print -r -- "$IPREFIX<files $1>" }
+"""
+"""What only the editor of a command line has, as far as the script uses it. A list gets what is ignored by an option;
+files have it of their own."""
+
+
+def in_zsh(zsh: str, folder: Path, words: list[str]) -> list[str]:
+    """What the function of the script gives the editor, called as zsh does it: the last word is completed."""
+    folders = f"{program_in(folder).parent}{os.pathsep}{os.environ['PATH']}"
+    call = f"words=({' '.join(map(shlex.quote, words))}) CURRENT={len(words)} IPREFIX=; _pybtf_completion"
+    done = subprocess.run(
+        [zsh, "-f", "-c", f"{ZSH}\n{script_of('zsh')}\n{call}"], capture_output=True, text=True, check=False,
+        env=environment() | {"PATH": folders},
+    )  # fmt: skip
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+def in_fish(fish: str, folder: Path, words: list[str]) -> list[str]:
+    """What fish offers in a folder with two files."""
+    folders = f"{program_in(folder).parent}{os.pathsep}{os.environ['PATH']}"
+    (folder / "vmlinux.btf").touch()
+    (folder / "sub").mkdir()
+    script = folder / "pybtf.fish"
+    script.write_text(script_of("fish"))
+    call = f"source {shlex.quote(str(script))}; complete -C {shlex.quote(' '.join(words))}"
+    done = subprocess.run(
+        [fish, "--no-config", "-c", call], capture_output=True, text=True, check=True, cwd=folder,
+        env=environment() | {"PATH": folders, "HOME": str(folder)},
+    )  # fmt: skip
+    assert done.stderr == ""
+    return [line.partition("\t")[0] for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("words", "zsh", "fish"),
+    [
+        (["enc"], ["encode"], ["encode"]),
+        (["encode", "--det"], ["--detached", "--detached-dir"], ["--detached", "--detached-dir"]),
+        (["encode", "--nosuch"], [], []),
+        (["encode", "--features", "var,enum"], ["var,enum64"], ["var,enum64"]),
+        (["encode", "--features=var,enum"], ["--features=var,enum64"], ["--features=var,enum64"]),
+        (["dump", "--format=r"], ["--format=raw"], ["--format=raw"]),
+        (["dump", "--format="], ["--format=c", "--format=raw", "--format=json"], None),
+        (["dump", "--output=v"], ["--output=<files -f>"], ["--output=vmlinux.btf"]),
+        (["dump", "-o", "v"], ["<files -f>"], ["vmlinux.btf"]),
+        (["dump", "a=v"], ["<files -f>"], []),
+        (["encode", "--detached-dir=s"], ["--detached-dir=<files -f>"], ["--detached-dir=sub/"]),
+        (["reproduce", "--skip=mu"], ["--skip=much memory"], ["--skip=much memory"]),
+    ],
+)
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_the_scripts_of_zsh_and_fish(
+    shell: str, words: list[str], zsh: list[str], fish: list[str] | None, tmp_path: Path, require: Require
+) -> None:
+    """Behind `=`, the option stays: zsh replaced the word by the value, and fish offered nothing."""
+    run, expected = {"zsh": (in_zsh, zsh), "fish": (in_fish, fish if fish is not None else sorted(zsh))}[shell]
+    assert run(require(shell), tmp_path, ["pybtf", *words]) == expected
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ import click
 from click.shell_completion import (
     BashComplete,
     CompletionItem,
+    FishComplete,
+    ZshComplete,
     add_completion_class,
     get_completion_class,
     shell_complete,
@@ -63,6 +65,79 @@ class _Bash(BashComplete):
         before = ["", *words]
         words = [word for at, word in enumerate(words) if word != "=" or not before[at].startswith("--")]
         return words, incomplete
+
+
+@add_completion_class
+class _Zsh(ZshComplete):
+    """What stands behind the `=` of `--format=r` is completed, and the option stays: click's script replaces the whole
+    word by `raw`.
+    """
+
+    source_template = """\
+#compdef %(prog_name)s
+
+%(complete_func)s() {
+    local -a response plain described
+    local type value text
+
+    (( $+commands[%(prog_name)s] )) || return 1
+    text=$(env COMP_WORDS="${words[*]}" COMP_CWORD=$((CURRENT-1)) %(complete_var)s=zsh_complete %(prog_name)s)
+    response=("${(@f)text}")
+    [[ $words[CURRENT] == --*=* ]] && compset -P 1 '*='
+
+    for type value text in $response; do
+        if [[ $type == plain && $text == _ ]]; then
+            plain+=("$value")
+        elif [[ $type == plain ]]; then
+            described+=("$value:$text")
+        elif [[ $type == dir ]]; then
+            _path_files -/
+        elif [[ $type == file ]]; then
+            _path_files -f
+        fi
+    done
+
+    (( $#described )) && _describe -V unsorted described -U -i "$IPREFIX"
+    (( $#plain )) && compadd -U -i "$IPREFIX" -V unsorted -a plain
+}
+
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+    %(complete_func)s "$@"
+else
+    compdef %(complete_func)s %(prog_name)s
+fi
+"""
+
+
+@add_completion_class
+class _Fish(FishComplete):
+    """fish completes whole words: `--format=raw`, of which click's script gives `raw`. That script also ends a
+    completion at its first comma.
+    """
+
+    source_template = """\
+function %(complete_func)s
+    set -lx %(complete_var)s fish_complete
+    set -lx COMP_WORDS (commandline -cp)
+    set -lx COMP_CWORD (commandline -t)
+    set -l response (%(prog_name)s)
+    set -l option (string match -r -- '^--[^=]*=' (commandline -ct); or echo)
+
+    for completion in $response
+        set -l parts (string split -m 1 "," -- $completion)
+        switch $parts[1]
+            case dir
+                printf '%%s\\n' $option(__fish_complete_directories $parts[2])
+            case file
+                printf '%%s\\n' $option(__fish_complete_path $parts[2])
+            case plain
+                printf '%%s\\n' $option$parts[2]
+        end
+    end
+end
+
+complete --no-files --command %(prog_name)s --arguments "(%(complete_func)s)"
+"""
 
 
 class _Completing(Group):
