@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from pybtf.btf.describe import describe, first_difference
 from pybtf.btf.kinds import KINDS, IntEncoding, Kind, Linkage
 from pybtf.btf.reader import BTF
+from pybtf.btf.strings import encode_name
 from pybtf.btf.types import (
     Array,
     Composite,
@@ -490,6 +491,28 @@ def bpftool_dump(path: Path, base: Path | None = None) -> list[dict[str, Any]]:
             for value in type["values"]:
                 value["val"] &= 0xFFFFFFFF
     return types
+
+
+def test_a_shared_name_is_made_into_bytes_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may have megabytes, and be that of very many types. What is taken back may be added again."""
+    made: list[str] = []
+
+    def encode(name: str) -> bytes:
+        made.append(name)
+        return encode_name(name)
+
+    monkeypatch.setattr("pybtf.btf.writer.encode_name", encode)
+    builder = BtfBuilder()
+    builder.add(Int("int", 4, 32))
+    for _ in range(5):
+        builder.add(Struct("long", 4, (Member("long", 1, 0),)))
+    assert made.count("long") == 1
+    with pytest.raises(UsageError):
+        builder.add(Struct("fresh", 4, (Member("second", 1, 1 << 40),)))
+    builder.add(Struct("second", 4, (Member("fresh", 1, 0),)))
+    found = list(BTF.from_bytes(builder.tobytes()))[-1]
+    assert found == Struct("second", 4, (Member("fresh", 1, 0),))
+    assert builder.tobytes().endswith(b"\0int\0long\0second\0fresh\0")
 
 
 needs_bpftool = pytest.mark.skipif(shutil.which("bpftool") is None, reason="bpftool is not installed")

@@ -260,6 +260,41 @@ def test_long_names_are_cut_and_count_as_parts() -> None:
     refused(made(types[0], Var(name, 1), Datasec("d", 1, variables)), 3, b"\0", "more parts")
 
 
+def test_values_of_many_parts_are_bounded_together() -> None:
+    """A file has very many values of a byte each, and each of them may have thousands of parts, or a name that long."""
+    members = tuple(Member(f"m{k}", 1, 0) for k in range(5_000))
+    few = tuple(Member(f"m{k}", 1, 0) for k in range(100))
+    name = (Member("n" * 5_000_000, 1, 0),)
+    btf = made(
+        Int("u8", 1, 8),
+        Union("many", 1, members),
+        Union("few", 1, few),
+        Struct("named", 1, name),
+        Struct("", 0, ()),
+        Struct("short", 1, (Member("n" * 50_000, 1, 0),)),
+    )
+    for id in (2, 4, 6):
+        values = Values(btf)
+        times = 200_000 // (50 if id == 6 else 5_000)
+        for _ in range(times):
+            values.of(id, b"\0")
+        with pytest.raises(InputError, match="more parts than are printed; expected at most 64 for each byte"):
+            [values.of(id, b"\0") for _ in range(times // 8)]
+    values = Values(btf)
+    values._more = 0
+    for _ in range(50):
+        values.of(3, b"\0")
+        values.of(5, b"")
+
+
+def test_the_number_of_a_value_stays_behind_a_long_name(tmp_path: Path) -> None:
+    name = "n" * 3_000
+    (tmp_path / "btf").write_bytes(made(Int("u8", 1, 8), Typedef(name, 1)).data)
+    (tmp_path / "data").write_bytes(b"\1\2")
+    said = command(name, tmp_path / "data", "--btf", tmp_path / "btf", "--count", "all")
+    assert said.splitlines() == [f"{name[:1000]}...[0] = 1", f"{name[:1000]}...[1] = 2"]
+
+
 def test_any_damage_is_an_input_error() -> None:
     chance = random.Random(1500)
     whole = (FOLDER / "values.bpfel.btf").read_bytes()

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 INDENT = "    "
 
 
-def as_text(name: str, value: Value) -> Iterator[str]:
-    """The lines that show a value, without line ends."""
-    return _lines(_shortened(name), value, "")
+def as_text(name: str, value: Value, index: str = "") -> Iterator[str]:
+    """The lines that show a value, without line ends. `index`: which of several of that name."""
+    return _lines(name_shown(name) + index, value, "")
 
 
-def _shortened(name: str) -> str:
+def name_shown(name: str) -> str:
     """A name is repeated for each element of an array, so it must not be of any length."""
     return name if len(name) <= MAX_NAME else name[:MAX_NAME] + "..."
 
@@ -28,7 +28,7 @@ def _lines(name: str, value: Value, indent: str) -> Iterator[str]:
         case Group(keyword, rows):
             yield f"{indent}{name} = {{" if name else f"{indent}{keyword} {{"
             for each, inner in rows:
-                yield from _lines(_shortened(each), inner, indent + INDENT)
+                yield from _lines(name_shown(each), inner, indent + INDENT)
             yield f"{indent}}}"
         case Elements(items, total) if any(isinstance(each, Group | Elements) for each in items):
             for first, last, item in _runs(items):

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from .reader import BTF
 
 MAX_DEPTH = 64
+MAX_DENSE = 64
+"""Parts of a value for each byte, and as many more, that are of no account to the values of a file together."""
+MAX_MORE = 200_000
+"""Parts that the values of a file together may have beyond these: each may have some thousands in a few bytes."""
 ALL = 1 << 64
 MAX_BITS = 1024
 MAX_NAME = 1000
@@ -82,6 +86,9 @@ class Values:
         self._sizes: dict[int, int] = {}
         self._names: dict[int, dict[int, str]] = {}
         self._left = 0
+        self._more = MAX_MORE
+        self._named = 0
+        """Of the parts of the present value, those for long names."""
         self._order = "little" if btf.header.little else "big"
 
     def size(self, id: int) -> int:
@@ -96,7 +103,20 @@ class Values:
     def of(self, id: int, data: bytes) -> Value:
         """The value of type `id` that `data` begins with. Raises InputError if it does not lie within `data`."""
         self._left = parts_of(len(data))
-        return self._value(id, data, 0, 0, 0)
+        self._named = 0
+        value = self._value(id, data, 0, 0, 0)
+        dense = parts_of(len(data)) - self._left - self._named - MAX_DENSE * (len(data) + 1)
+        self._more -= self._named + max(0, dense)
+        if self._more < 0:
+            most = f"at most {MAX_DENSE} for each byte, and no long names, in so many values"
+            raise InputError(self.btf.place, f"{self._type(id)} has more parts than are printed", most)
+        return value
+
+    def _charge(self, name: str) -> None:
+        """Count a long name as parts."""
+        parts = len(name) // MAX_NAME
+        self._left -= parts
+        self._named += parts
 
     def _type(self, id: int) -> Type:
         """What typedefs and qualifiers end at; of a variable, its type."""
@@ -133,7 +153,7 @@ class Values:
             case Enumeration():
                 value = self._number(type, data, bit, bits or 8 * type.size, type.signed)
                 name = self._enumerators(type).get(value, "")
-                self._left -= len(name) // MAX_NAME
+                self._charge(name)
                 return Enumerated(name, value)
             case Ptr():
                 return Address(self._number(type, data, bit, 8 * self.btf.pointer_size, False))
@@ -150,14 +170,14 @@ class Values:
             case Composite():
                 rows = []
                 for name, member, at, size in type.members:
-                    self._left -= len(name) // MAX_NAME
+                    self._charge(name)
                     rows.append((name, self._value(member, data, bit + at, size, depth + 1)))
                 return Group("union" if type.kind is Kind.UNION else "struct", rows)
             case Datasec():
                 rows = []
                 for id, at, _ in type.variables:
                     name = self.btf.type(id).name
-                    self._left -= len(name) // MAX_NAME
+                    self._charge(name)
                     rows.append((name, self._value(id, data, bit + 8 * at, 0, depth + 1)))
                 return Group("section", rows)
             case _:

@@ -54,6 +54,7 @@ class BtfBuilder:
         self._strings = bytearray()
         self._first_string = base.strings.end if base is not None else 0
         self._offsets: dict[bytes, int] = {}
+        self._known: dict[str, int] = {}  # a long name that very many types share is made into bytes once
         layer = base
         while layer is not None:
             for offset, name in layer.strings:
@@ -74,13 +75,17 @@ class BtfBuilder:
         stands for no byte.
         """
         check_text(name, "a name")
+        known = self._known.get(name)
+        if known is not None:
+            return known
         try:
             raw = encode_name(name)
         except UnicodeEncodeError:
             raise UsageError(f"a BTF string of which a part has no bytes: {name!r}") from None
         if 0 in raw:
             raise UsageError(f"a BTF string cannot contain NUL: {name!r}")
-        return self.raw_string(raw)
+        offset = self._known[name] = self.raw_string(raw)
+        return offset
 
     def raw_string(self, raw: bytes) -> int:
         """As `string`, of the bytes of one, which have no NUL."""
@@ -92,6 +97,7 @@ class BtfBuilder:
 
     def _forget_strings(self, length: int) -> None:
         """Take back the strings that were added behind this length."""
+        self._known.clear()
         while len(self._strings) > length:
             raw, offset = self._offsets.popitem()
             assert offset - self._first_string + len(raw) + 1 == len(self._strings)

@@ -85,7 +85,7 @@ def _nearest(types: BTF, which: str) -> str:
 def _print(
     put: Callable[[str], object], btf: BTF, type: Type, path: str, start: int, count: int | None, most: int, json: bool
 ) -> None:
-    from ..btf.value_text import as_json, as_text
+    from ..btf.value_text import as_json, as_text, name_shown
     from ..btf.values import ALL, Values
 
     values = Values(btf, ALL if json else most)
@@ -94,7 +94,7 @@ def _print(
         raise InputError(btf.place, f"{type} has {size:,} bytes", f"a type of at most {MAX_SIZE:,}")
     if count is None and not size:
         raise UsageError(f"--count all: {type} has no bytes, so there is no end")
-    title = btf.c_name(type.id)
+    title = name_shown(btf.c_name(type.id))  # it may have megabytes, and is said of each value
     first = True
     try:
         for index, data in enumerate(_pieces(path, start, size, count)):
@@ -105,8 +105,7 @@ def _print(
                 text = dumps(as_json(value), indent=2, ensure_ascii=False)
                 put(f"{'[' if first else ','}\n{text}")
             else:
-                name = title if count == 1 else f"{title}[{index}]"
-                for line in as_text(name, value):
+                for line in as_text(title, value, "" if count == 1 else f"[{index}]"):
                     put(f"{printable(line)}\n")
             first = False
     except InputError:
