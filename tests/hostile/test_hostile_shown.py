@@ -69,6 +69,26 @@ def test_long_chains_take_steps(arguments: list[str], tmp_path: Path, capfd: pyt
     assert "takes too many steps" in capfd.readouterr().err
 
 
+def alternating(members: int) -> bytes:
+    """A struct of numbers and bytes with holes behind them, nearly all of which move."""
+    words = [1, INT, 4, 32, 1, INT, 1, 8, 5, STRUCT | members, 8 * members]
+    for number in range(members):
+        words += [5, 1 + number % 2, 64 * number]
+    return raw_btf(words, b"\0int\0s\0")
+
+
+@pytest.mark.parametrize(("members", "said"), [(4000, "s\t32000\t10000\t22000\n"), (6000, "")])
+def test_moves_take_several_steps_for_each_member(
+    members: int, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """All members are read, and written again, for each that moves: of 65,535, hundreds of times a second."""
+    path = tmp_path / "x.btf"
+    path.write_bytes(alternating(members))
+    assert main(["show", "-P", str(path)]) == (0 if said else 1)
+    out, error = capfd.readouterr()
+    assert (out, "takes too many steps" in error) == (said, not said)
+
+
 def test_short_ones_do_not(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "x.btf"
     path.write_bytes(chains(20))

@@ -36,6 +36,7 @@ WORDS = cython.declare(uint32_t, 3)  # of a member
 OFFSET = cython.declare(uint32_t, 0xFFFFFF)  # of a member of a struct with bit-fields; the width is above it
 MOVES_FREE = cython.declare(uint32_t, 64)
 MOVES_PER_MEMBER = cython.declare(uint32_t, 4)
+PASSES = cython.declare(uint32_t, 4)  # through all members that one move takes, at most
 NOWHERE = cython.declare(uint32_t, 0xFFFFFFFF)
 
 
@@ -257,10 +258,10 @@ def plan_step(s: cython.pointer[Show], p: cython.pointer[Plan]) -> cython.bint:
     if p.steps > MOVES_FREE + MOVES_PER_MEMBER * p.count:
         p.endless = True
         return False
-    if s.effort < p.count:
+    if s.effort < PASSES * p.count:
         show_fail(s, SHOW_EFFORT, p.id)
         return False
-    s.effort -= p.count
+    s.effort -= PASSES * p.count
     plan_read(s, p)
     pad(s, p)
     last = p.count - 1
