@@ -124,6 +124,12 @@ def test_a_const_member_without_a_name_has_that_of_the_typedef(run: Run, tmp_pat
     assert text == "typedef struct {\n\tconst struct {\n\t\tint  a;\n\t} t;\n} t;\n\n"
 
 
+def test_the_last_member_may_be_of_no_type(run: Run, tmp_path: Path) -> None:
+    """Void has no record. That nothing is asked of one, tools/fuzz/sanitized.py notices."""
+    text = run(main, "show", "s", built(tmp_path, CHAR, Struct("s", 1, (Member("a", 1, 0), Member("b", 0, 8)))))
+    assert text.splitlines()[2].split() == ["void", "b;", "/*", "1", "0", "*/"]
+
+
 def test_a_member_stays_that_would_come_to_lie_on_the_next(run: Run, tmp_path: Path) -> None:
     """pahole puts c at 8, over b, and says itself that this cannot be."""
     types = CHAR, Int("long int", 8, 64, IntEncoding.SIGNED), Array(1, 1, 12)

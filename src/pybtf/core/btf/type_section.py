@@ -94,6 +94,8 @@ def wire_index(
             grown = cython.cast(cython.pointer[cython.size_t], realloc(offs[0], wanted * cython.sizeof(cython.size_t)))
             if grown == cython.NULL:
                 return reject(error, WIRE_MEMORY, id, at, 0)
+            if cap[0] == 0:
+                grown[0] = base  # void has no record, but a pointer to it may be made before an id is looked at
             offs[0] = grown
             cap[0] = wanted
         if at == end:
