@@ -5,6 +5,7 @@ No compiler writes such DWARF, but the reference reads it in a way of its own, w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tests.builders.dwarfwriter import Die, die
@@ -112,19 +113,34 @@ def numbers_in_odd_forms() -> bytes:
     )  # fmt: skip
 
 
-@case
-def offsets_that_are_lists() -> bytes:
-    """Before DWARF 4, data4 and data8 say where a location list is, and a member is at no such place."""
-    forms = ["data1", "data2", "data4", "data8", "udata", "sdata"]
+def offsets(forms: Sequence[Any], **options: Any) -> bytes:
+    """A struct of DWARF 3 with a member for each form, at four times its number."""
     return of(
         INT,
         named("structure_type", "s", ("byte_size", "data1", 64), children=[
-            member(("name", "string", form), ("type", "ref4", "int"), ("data_member_location", form, 4 * n))
+            member(("name", "string", str(form)), ("type", "ref4", "int"), ("data_member_location", form, 4 * n))
             for n, form in enumerate(forms, 1)
         ]),
         function(X86),
         version=3,
+        **options,
     )  # fmt: skip
+
+
+@case
+def offsets_that_are_lists() -> bytes:
+    """Before DWARF 4, data4 and data8 say where a location list is. Where there are no lists, a member is at no such
+    place, also if the form is in the DIE.
+    """
+    indirect = [("indirect", form) for form in ("data2", "data4", "data8")]
+    return offsets(["data1", "data2", "data4", "data8", "udata", "sdata", *indirect])
+
+
+@case
+def offsets_that_might_be_lists() -> bytes:
+    """They count where .debug_loc is longer than they are large. Those in the form sec_offset never do."""
+    forms = ["data4", "data8", "sec_offset", ("indirect", "data4"), ("indirect", "data8"), "data8", "data4"]
+    return offsets(forms, debug={".debug_loc": bytes(4 * len(forms))})
 
 
 @case
@@ -309,4 +325,23 @@ def bit_fields_of_other_types() -> bytes:
             for n, each in enumerate([INT, *types])
         ]),
         function(X86),
+    )  # fmt: skip
+
+
+@case
+def bit_fields_of_large_units() -> bytes:
+    """A bit-field that begins before its unit of more than 16 bytes: its place is counted in 8 bits."""
+    sizes = (15, 16, 17, 20, 24, 31, 32, 33, 49, 63, 64, 100, 200)
+    return of(
+        INT,
+        *(named("structure_type", f"e{size}", ("byte_size", "data1", size), label=f"e{size}") for size in sizes),
+        named("structure_type", "s", ("byte_size", "data2", 8192), children=[
+            member(("name", "string", f"m{size}_{at}_{len(own)}"), ("type", "ref4", f"e{size}"), *own,
+                   ("bit_size", "data1", 3), ("bit_offset", "data1", at), ("data_member_location", "data2", 1000))
+            for size in sizes
+            for at in (0, 5, 100, 130)
+            for own in ((), (("byte_size", "data1", size),))
+        ]),
+        function(X86),
+        version=3,
     )  # fmt: skip

@@ -71,6 +71,7 @@ def test_mended_dies() -> None:
             die("base_type", ("byte_size", "data1", 4), label="u0_int"),
             die("typedef", label="void"),
             die("pointer_type", label="pointer"),
+            die("structure_type", ("byte_size", "data1", 1), label="byte"),
             die("subprogram", children=[die("variable", label="inner")]),
             die("structure_type", children=[die(tag, *attributes)]),
         ])  # fmt: skip
@@ -88,8 +89,9 @@ def test_mended_dies() -> None:
     assert after("array_type", ("type", "ref4", "void")) == (plain,)
     assert after("member", bits, ("type", "ref4", "void")) == (bits, plain)
     assert after("member", bits, ("type", "ref4", "pointer")) == (bits, ("type", "ref4", "pointer"))
-    offset = ("data_member_location", ("indirect", "data8"), 8)
-    assert after("member", offset) == (("data_member_location", "data8", 8),)
+    assert after("variable", ("name", "string", ""), plain) == (plain,)
+    assert after("variable", ("name", "string", "v")) == (("name", "string", "v"),)
+    assert after("member", bits, ("type", "ref4", "byte")) == (bits, plain)
     to_pointer, to_void = ("type", "ref4", "pointer"), ("type", "ref4", "void")
     assert after("array_type", to_pointer) == (to_pointer,)
     assert after("member", plain, bits) == (plain, bits)

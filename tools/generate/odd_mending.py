@@ -35,8 +35,8 @@ class Mending:
     * a variable that specifies a variable of a function;
     * a struct or enumeration without a name that specifies a DIE of another kind;
     * an array of void: it becomes one of `int`;
-    * a bit-field of void, or of a struct without a size: it becomes an `int`;
-    * a member's offset before DWARF 4 in an indirect form of 4 or 8 bytes: the form becomes direct.
+    * a bit-field of void, or of a struct without a size, or of one byte: it becomes an `int`;
+    * an empty name of a variable.
     """
 
     def __init__(self, units: Sequence[Unit]) -> None:
@@ -44,7 +44,7 @@ class Mending:
         self.dies = {it.label: it for it, _ in found if it.label}
         self.inner = {it.label for it, inner in found if inner and it.label}
         self.units = [
-            unit._replace(root=self.mended(unit.root, f"{str(unit.root.label).partition('_')[0]}_int", unit.version))
+            unit._replace(root=self.mended(unit.root, f"{str(unit.root.label).partition('_')[0]}_int"))
             for unit in units
             if unit.root
         ]
@@ -61,9 +61,9 @@ class Mending:
         return None
 
     def has_size(self, label: str | None) -> bool:
-        """Whether a type is not void, nor a struct without a size."""
+        """Whether a type is not void, nor a struct without a size, or of one byte."""
         it = self.end(label, QUALIFIERS)
-        return it is not None and (it.tag not in STRUCTS or bool(value(it, "byte_size")))
+        return it is not None and (it.tag not in STRUCTS or value(it, "byte_size") not in (None, 0, 1))
 
     def is_kept(self, it: Die, name: str | int, label: Any) -> bool:
         """Whether a DIE keeps this attribute, of this value."""
@@ -73,7 +73,7 @@ class Mending:
             return label not in self.inner
         return it.tag not in AGGREGATES or bool(value(it, "name")) or self.dies[label].tag in AGGREGATES
 
-    def mended(self, it: Die, plain: str, version: int) -> Die:
+    def mended(self, it: Die, plain: str) -> Die:
         """The DIE and all below. `plain` is the label of its unit's `int`."""
         attributes: list[Attribute] = [each for each in it.attributes if self.is_kept(it, each[0], each[2])]
         type_ = value(it, "type")
@@ -81,12 +81,7 @@ class Mending:
         no_size = it.tag == "member" and bool(value(it, "bit_size")) and not self.has_size(type_)
         if of_nothing or no_size:
             attributes = [each for each in attributes if each[0] != "type"] + [("type", "ref4", plain)]
-        if version < 4:
-            attributes = [
-                (name, form[1] if form in (("indirect", "data4"), ("indirect", "data8")) else form, value)
-                if name == "data_member_location"
-                else (name, form, value)
-                for name, form, value in attributes
-            ]
-        children = [self.mended(child, plain, version) if isinstance(child, Die) else child for child in it.children]
+        if it.tag == "variable":
+            attributes = [each for each in attributes if each[0] != "name" or each[2]]
+        children = [self.mended(child, plain) if isinstance(child, Die) else child for child in it.children]
         return it._replace(attributes=tuple(attributes), children=children)

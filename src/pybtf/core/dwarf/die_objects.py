@@ -265,7 +265,7 @@ def add_member(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.in
 @cython.exceptval(check=False)
 def is_offset(a: cython.pointer[Attr]) -> cython.bint:
     """Whether it has a form in which a member's offset may be."""
-    return a.cls == A_CONST or a.cls == A_BLOCK or a.cls == A_EXPR or a.cls == A_DATA16
+    return a.cls == A_CONST or a.cls == A_LIST_OR_CONST or a.cls == A_BLOCK or a.cls == A_EXPR or a.cls == A_DATA16
 
 
 @cython.cfunc
@@ -279,6 +279,8 @@ def offset_value(w: cython.pointer[Walker], a: cython.pointer[Attr]) -> uint64_t
     code: cython.int
     if a.cls == A_CONST:
         return a.v
+    if a.cls == A_LIST_OR_CONST:
+        return a.v if a.v < w.sections.loc.n else 0
     if a.cls == A_BLOCK or a.cls == A_EXPR or a.cls == A_DATA16:  # 16 bytes count as a block
         cur_init(cython.address(c), w.sections.info.p, a.v, w.sections.info.n, w.sections.swap)
         code = cur_u8(cython.address(c))

@@ -74,6 +74,7 @@ def read_value(r: cython.pointer[Reader], word: uint32_t, a: cython.pointer[Attr
     """Reads one value whose operation is not one of the fixed sizes and not OP_IMPLICIT."""
     c: cython.pointer[Cursor] = cython.address(r.c)
     operation: uint32_t = word & 0xFF
+    slot: uint32_t
     length: cython.size_t
     form: uint64_t
     if operation == OP_ULEB:
@@ -93,7 +94,10 @@ def read_value(r: cython.pointer[Reader], word: uint32_t, a: cython.pointer[Attr
         cur_skip(c, 16)
     elif operation == OP_INDIRECT:
         form = cur_uleb(c)
+        slot = (word >> 8) & 0xFF
         word = form_op(form, r.address_size, r.offset_size, r.version)
+        if slot == D_MEMBER_LOCATION and r.version < 4:
+            word = as_list(word)
         if r.alternate:
             word = in_alternate(word)
         elif r.split and leaves_split(word):

@@ -57,6 +57,7 @@ cdef enum:                      # class of a value; the third byte of a program 
     A_STR_ALT = 17
     A_EXPR = 18                 # as A_BLOCK, of the form exprloc
     A_NESTED = 19               # in an alternate file: into an alternate file of its own
+    A_LIST_OR_CONST = 20        # before DWARF 4: an offset into .debug_loc, if it has so many bytes
 
 cdef inline uint32_t op(uint32_t operation, uint32_t cls) noexcept nogil:
     return operation | (cls << 16)
@@ -194,7 +195,7 @@ cdef inline bint leaves_split(uint32_t word) noexcept nogil:
 cdef inline uint32_t as_list(uint32_t word) noexcept nogil:
     # What `form_op` returned, of an attribute that may be a location list: before DWARF 4, that is what data4 and data8 mean.
     if word == op(OP_U4, A_CONST) or word == op(OP_U8, A_CONST):
-        return op(word & 0xFF, A_SEC_OFFSET)
+        return op(word & 0xFF, A_LIST_OR_CONST)
     return word
 
 cdef inline bint may_be_text(uint32_t word) noexcept nogil:

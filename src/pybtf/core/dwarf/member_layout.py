@@ -38,6 +38,9 @@ def lay_out(u: cython.pointer[Unit], m: cython.pointer[Member], little: cython.b
         legacy = m.legacy_bit_offset
         if little:
             legacy = cython.cast(cython.schar, cython.cast(int64_t, m.storage) * 8 - legacy - m.bitfield_size)
+        if legacy < 0:  # in the unit before. The sum, too, has 8 bits: with units of more than 16 bytes it may wrap
+            m.byte_offset -= m.storage
+            legacy = cython.cast(cython.schar, cython.cast(int64_t, m.storage) * 8 + legacy)
         m.bit_offset = cython.cast(uint64_t, m.byte_offset) * 8 + cython.cast(uint64_t, cython.cast(int64_t, legacy))
     m.byte_offset = cython.cast(uint32_t, m.bit_offset // (m.storage * cython.cast(uint64_t, 8)) * m.storage)
 
