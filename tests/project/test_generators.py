@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -12,7 +13,7 @@ import pybtf
 from pybtf.errors import InternalError
 from tests.builders.dwarfwriter import Die, Unit, die
 from tests.conftest import Require
-from tools.generate import gen_functions, odd_dies, odd_values
+from tools.generate import gen_functions, odd_dies, odd_shapes, odd_values
 from tools.generate.odd_mending import Mending
 from tools.generate.odd_values import Attribute
 
@@ -96,3 +97,32 @@ def test_mended_dies() -> None:
     assert after("array_type", to_pointer) == (to_pointer,)
     assert after("member", plain, bits) == (plain, bits)
     assert after("member", to_void) == (to_void,)
+
+
+def test_shapes(tmp_path: Path) -> None:
+    """Each gives a file of its own, which is encoded."""
+    plain = odd_dies.program(6).build()
+    seen = {plain}
+    for shape in set(odd_shapes.SHAPES) - {"merged", "partial"}:
+        made = odd_shapes.shaped(6, [shape])
+        assert made == odd_shapes.shaped(6, [shape])
+        assert (made.base is None) == (shape != "base")
+        seen.add(made.data)
+        file = tmp_path / shape
+        file.write_bytes(made.data)
+        assert pybtf.encode(file).data
+    assert odd_shapes.shaped(6, []).data == plain
+    assert len(seen) == 8  # `base` alone does not change the file
+    drawn = [odd_shapes.shaped(seed).shapes for seed in range(60)]
+    assert frozenset.union(*drawn) == set(odd_shapes.SHAPES)
+
+
+def test_copies_differ_and_refer_to_what_is_there() -> None:
+    units = odd_dies.program(6).units
+    found = [odd_shapes.Copies(Random(seed)).of(units, "c") for seed in range(20)]
+    plain = odd_shapes.Copies(Random(0))
+    plain.rate = 0.0
+    assert [list(tags(each.root)) for each in plain.of(units, "c") if each.root] == [
+        list(tags(each.root)) for each in units if each.root
+    ]
+    assert len({str(each) for each in found}) > 5

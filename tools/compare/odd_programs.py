@@ -1,10 +1,12 @@
 """Compares pybtf with the reference on random programs of DWARF that no compiler writes, byte for byte.
 
-    python -m tools.compare.odd_programs [--seeds 0:300] [--features LIST]
+    python -m tools.compare.odd_programs [--seeds 0:300] [--features LIST] [--shapes LIST]
 
 Each seed is a program of tools/generate/odd_dies.py: many oddities at a time, in up to three units. Without --features
 it is encoded with two lists of features, as the seed decides. `odd_attributes` and `odd_tags` beside it change one
-thing at a time.
+thing at a time. With --shapes the programs are given these shapes of tools/generate/odd_shapes.py, such as object files
+or repeated units; with `--shapes random` those that the seed decides. With the shape `base` the lists of features are
+tried on a base as well as with `distilled_base`.
 
 A line is printed for each output that differs. It is one, too, if only one of the two writes BTF, unless the reference
 crashes or hangs, or pybtf refuses what docs/differences.md says that it refuses. The last line has the counts. Exit
@@ -19,11 +21,12 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
 
 from tools.compare.differential import parse_seeds
-from tools.generate import odd_dies
+from tools.generate import odd_dies, odd_shapes
 from tools.judge import btfdiff, oracle, reference, subject
 
 SINGLE = (*oracle.USUAL.split(",")[:-1], "global_var", "attributes", "true_signature", "layout")
@@ -39,6 +42,7 @@ REFUSED = re.compile(
     r"variable \S+, which has no type|Add encode_force to the features|union member at bit 34359738360"
 )
 """Errors of pybtf alone that are told."""
+Verdict = tuple[str, str]
 
 
 def lists(seed: int) -> tuple[str, str]:
@@ -49,43 +53,71 @@ def lists(seed: int) -> tuple[str, str]:
     return rng.choice(COMMON), ",".join([*some, "reproducible_build"])
 
 
-def verdict(path: Path, features: str) -> tuple[str, str]:
+def verdict(path: Path, features: str, base: Path | None = None, options: Mapping[str, str] | None = None) -> Verdict:
     """What the two make of a file, and if that is "different" the cause."""
+    told = dict(options or {})
+    on_base = {"base": base, "force_base": True} if base else {}
+    distilled = base is not None and "distilled_base" in features
     try:
-        golden = oracle.run(path, features, timeout=10)
+        if base is not None and distilled:
+            golden, below = oracle.run_in_place(path, features, base)
+        else:
+            known = {**told, "btf_base": base} if base else told
+            golden, below = oracle.run(path, features, options=known, timeout=10), None
     except subprocess.TimeoutExpired:
         return "a hang of the reference", ""
-    ours = subject.encode(path, features, 1, timeout=30)
+    ours = subject.encode(path, features, 1, timeout=30, **on_base, **({} if distilled else told))
     if ours.data is None and not ours.refused:
         return "different", f"pybtf: {ours.problem}"
-    if golden.data == ours.data:
+    if below and below.data and not int.from_bytes(below.data[12:16], "little" if below.data[0] == 0x9F else "big"):
+        return "an empty distilled base", ""
+    if golden.data == ours.data and (below.data if below else None) == ours.below:
         return "same" if ours.data else "nothing from either", ""
     if golden.data is None:
-        said = (golden.stderr.strip().splitlines() or ["silently"])[0]
+        lines = golden.stderr.strip().splitlines()
+        causes = [line for line in lines if "rror" in line and "while" not in line]
+        said = [*causes, *lines, "silently"][0]
         crash = "a crash of the reference", ""
         return crash if golden.status < 0 else ("different", f"the reference writes nothing ({said}), pybtf BTF")
     if ours.data is None:
-        told = "an error of pybtf alone", ""
-        return told if REFUSED.search(ours.problem) else ("different", f"pybtf: {ours.problem}")
+        alone = "an error of pybtf alone", ""
+        return alone if REFUSED.search(ours.problem) else ("different", f"pybtf: {ours.problem}")
+    if golden.data == ours.data:
+        return "different", "the distilled base"
     return "different", btfdiff.explain(ours.data, golden.data)
 
 
-def compare(seeds: range, features: str | None) -> Counter[str]:
-    """How often each verdict is found; the differences are printed."""
+def compare(
+    seeds: range, features: str | None, shapes: Sequence[str] | None = (), keep: Path | None = None
+) -> Counter[str]:
+    """How often each verdict is found; the differences are printed. Shapes that are None are those of the seed."""
     counts: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "odd.elf"
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = keep or Path(scratch)
+        path, below, whole = folder / "odd.elf", folder / "base.btf", folder / "base.elf"
         for seed in seeds:
             try:
-                path.write_bytes(odd_dies.program(seed).build())
+                made = odd_shapes.shaped(seed, shapes)
             except odd_dies.UNBUILDABLE:
                 counts["unbuildable"] += 1
                 continue
+            path.write_bytes(made.data)
+            base = None
+            if made.base is not None:
+                whole.write_bytes(made.base)
+                data = oracle.run(whole, f"{oracle.USUAL},global_var").data
+                if data is None:
+                    counts["without a base"] += 1
+                    continue
+                base = below
+                base.write_bytes(data)
             for each in (features,) if features else lists(seed):
-                result, cause = verdict(path, each)
-                counts[result] += 1
-                if result == "different":
-                    print(f"seed {seed} --features {each}: {cause}", flush=True)
+                for more in ("", ",distilled_base") if base else ("",):
+                    given = ",".join(filter(None, (each, made.features))) + more
+                    result, cause = verdict(path, given, base, made.options)
+                    counts[result] += 1
+                    if result == "different":
+                        print(f"seed {seed} ({' '.join(sorted(made.shapes))}) --features {given}: {cause}", flush=True)
     return counts
 
 
@@ -93,9 +125,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=parse_seeds, default="0:300", help="A:B (without B) or one seed")
     parser.add_argument("--features", help="the same for all; default: the seed decides")
+    parser.add_argument("--shapes", default="", help=f"some of {','.join(odd_shapes.SHAPES)}, or random")
+    parser.add_argument("--keep", type=Path, help="a folder for the last input and its base")
     options = parser.parse_args()
+    shapes = [each for each in options.shapes.split(",") if each]
+    if not {*shapes} <= {*odd_shapes.SHAPES, "random"}:
+        parser.error(f"no shape: {options.shapes}")
     try:
-        counts = compare(options.seeds, options.features)
+        counts = compare(options.seeds, options.features, None if "random" in shapes else shapes, options.keep)
     except reference.Unavailable as reason:
         print(f"cannot fetch: {reason}", file=sys.stderr)
         return 1

@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -22,14 +23,17 @@ class Outcome:
     data: bytes | None
     problem: str = ""
     refused: bool = False
+    below: bytes | None = None
+    """With the feature distilled_base: the base."""
 
 
-def _encode(path: Path, features: str, jobs: int) -> Outcome:
+def _encode(path: Path, features: str, jobs: int, options: dict[str, Any]) -> Outcome:
     import pybtf
     from pybtf.errors import InternalError, PybtfError
 
     try:
-        return Outcome(bytes(pybtf.encode(path, features=features, jobs=jobs).data))
+        made = pybtf.encode(path, features=features, jobs=jobs, **options)
+        return Outcome(bytes(made.data), below=made.base_data)
     except InternalError as error:
         return Outcome(None, f"internal error: {error}")
     except PybtfError as error:
@@ -71,6 +75,6 @@ def isolated(work: Callable[[], Outcome], timeout: float) -> Outcome:
     return outcome
 
 
-def encode(path: Path, features: str, jobs: int, timeout: float = 60) -> Outcome:
-    """pybtf's answer for a file, from a child process."""
-    return isolated(lambda: _encode(path, features, jobs), timeout)
+def encode(path: Path, features: str, jobs: int, timeout: float = 60, **options: Any) -> Outcome:
+    """pybtf's answer for a file, from a child process. `options` are others of `pybtf.encode`."""
+    return isolated(lambda: _encode(path, features, jobs, options), timeout)

@@ -290,7 +290,7 @@ cdef inline uint64_t type_size(const Unit *u, uint32_t id) noexcept nogil:
             return count * (t.size if t.size else u.address_size)
         if is_structure(t.tag) or t.tag == DW_TAG_string_type:
             return count * t.size
-        if t.tag == DW_TAG_array_type and t.count:  # without any dimension it is as large as its element (Q31)
+        if t.tag == DW_TAG_array_type and t.count != 0:  # without any dimension it is as large as its element (Q31)
             count *= t.first
         id = t.ref
     return 0
