@@ -131,8 +131,8 @@ def test_the_script_of_bash(words: list[str], expected: list[str], tmp_path: Pat
 ZSH = """
 compdef() { :; }
 compset() { IPREFIX="${words[CURRENT]%%=*}=" }
-compadd() { local name; for name in $plain; do print -r -- "${@[(r)$IPREFIX]}$name"; done }
-_describe() { local name; for name in $described; do print -r -- "${@[(r)$IPREFIX]}${name%%:*}"; done }
+compadd() { local name; for name in ${(P)@[-1]}; do print -r -- "${@[(r)$IPREFIX]}$name"; done }
+_describe() { local name; for name in ${(P)3}; do print -r -- "${@[(r)$IPREFIX]}${name%%:*}"; done }
 _path_files() { print -r -- "$IPREFIX<files $1>" }
 """
 """What only the editor of a command line has, as far as the script uses it. A list gets what is ignored by an option;

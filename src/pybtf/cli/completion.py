@@ -18,6 +18,13 @@ from .app import COMMANDS, Command, Group, group
 from .main import COMPLETE_VARIABLE
 
 
+def _edited(script: str, *edits: tuple[str, str]) -> str:
+    """click's script with these changes. A version of click whose script is another keeps it as it is."""
+    for old, new in edits:
+        script = script.replace(old, new)
+    return script
+
+
 @add_completion_class
 class _Bash(BashComplete):
     """click's script for bash, with variables of its own only, and with blanks in a completion escaped: `jobs 2` is one
@@ -26,39 +33,25 @@ class _Bash(BashComplete):
     bash splits words at `=`: of `--format=r` it passes `--format`, `=` and `r`, and click would take `=` for the value.
     """
 
-    source_template = """\
-%(complete_func)s() {
-    local response completion type value word="${COMP_WORDS[COMP_CWORD]}"
-    local IFS=$'\\n'
-
-    response=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD="$COMP_CWORD" %(complete_var)s=bash_complete "$1")
-
-    COMPREPLY=()
-    while IFS= read -r completion; do
-        type=${completion%%%%,*}
-        value=${completion#*,}
-
-        if [[ $type == 'dir' ]]; then
-            COMPREPLY=()
-            compopt -o dirnames
-        elif [[ $type == 'file' ]]; then
-            COMPREPLY=()
-            compopt -o default
-        elif [[ $type == 'plain' ]]; then
-            [[ $word == [\\"\\']* ]] || value=${value// /\\\\ }
-            COMPREPLY+=("$value")
-        fi
-    done <<< "$response"
-
-    return 0
-}
-
-%(complete_func)s_setup() {
-    complete -o nosort -F %(complete_func)s %(prog_name)s
-}
-
-%(complete_func)s_setup;
-"""
+    source_template = _edited(
+        BashComplete.source_template,
+        (
+            "    local response\n",
+            '    local response completion type value word="${COMP_WORDS[COMP_CWORD]}"\n    COMPREPLY=()\n',
+        ),
+        ("COMP_CWORD=$COMP_CWORD", 'COMP_CWORD="$COMP_CWORD"'),
+        ("bash_complete $1)", 'bash_complete "$1")'),
+        ("for completion in $response; do", "while IFS= read -r completion; do"),
+        (
+            """IFS=',' read type value <<< "$completion"\n""",
+            "type=${completion%%%%,*}\n        value=${completion#*,}\n",
+        ),
+        (
+            "COMPREPLY+=($value)",
+            """[[ $word == [\\"\\']* ]] || value=${value// /\\\\ }\n            COMPREPLY+=("$value")""",
+        ),
+        ("    done\n", '    done <<< "$response"\n'),
+    )
 
     def get_completion_args(self) -> tuple[list[str], str]:
         words, incomplete = super().get_completion_args()
@@ -73,40 +66,16 @@ class _Zsh(ZshComplete):
     word by `raw`.
     """
 
-    source_template = """\
-#compdef %(prog_name)s
-
-%(complete_func)s() {
-    local -a response plain described
-    local type value text
-
-    (( $+commands[%(prog_name)s] )) || return 1
-    text=$(env COMP_WORDS="${words[*]}" COMP_CWORD=$((CURRENT-1)) %(complete_var)s=zsh_complete %(prog_name)s)
-    response=("${(@f)text}")
-    [[ $words[CURRENT] == --*=* ]] && compset -P 1 '*='
-
-    for type value text in $response; do
-        if [[ $type == plain && $text == _ ]]; then
-            plain+=("$value")
-        elif [[ $type == plain ]]; then
-            described+=("$value:$text")
-        elif [[ $type == dir ]]; then
-            _path_files -/
-        elif [[ $type == file ]]; then
-            _path_files -f
-        fi
-    done
-
-    (( $#described )) && _describe -V unsorted described -U -i "$IPREFIX"
-    (( $#plain )) && compadd -U -i "$IPREFIX" -V unsorted -a plain
-}
-
-if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
-    %(complete_func)s "$@"
-else
-    compdef %(complete_func)s %(prog_name)s
-fi
-"""
+    source_template = _edited(
+        ZshComplete.source_template,
+        ("    local -a response\n", "    local -a response\n    local type key descr\n"),
+        (
+            "    for type key descr in",
+            """    [[ $words[CURRENT] == --*=* ]] && compset -P 1 '*='\n\n    for type key descr in""",
+        ),
+        ("completions_with_descriptions -U", 'completions_with_descriptions -U -i "$IPREFIX"'),
+        ("compadd -U", 'compadd -U -i "$IPREFIX"'),
+    )
 
 
 @add_completion_class
@@ -115,29 +84,20 @@ class _Fish(FishComplete):
     completion at its first comma.
     """
 
-    source_template = """\
-function %(complete_func)s
-    set -lx %(complete_var)s fish_complete
-    set -lx COMP_WORDS (commandline -cp)
-    set -lx COMP_CWORD (commandline -t)
-    set -l response (%(prog_name)s)
-    set -l option (string match -r -- '^--[^=]*=' (commandline -ct); or echo)
-
-    for completion in $response
-        set -l parts (string split -m 1 "," -- $completion)
-        switch $parts[1]
-            case dir
-                printf '%%s\\n' $option(__fish_complete_directories $parts[2])
-            case file
-                printf '%%s\\n' $option(__fish_complete_path $parts[2])
-            case plain
-                printf '%%s\\n' $option$parts[2]
-        end
-    end
-end
-
-complete --no-files --command %(prog_name)s --arguments "(%(complete_func)s)"
-"""
+    source_template = _edited(
+        FishComplete.source_template,
+        (
+            "    for completion in",
+            "    set -l option (string match -r -- '^--[^=]*=' (commandline -ct); or echo)\n\n    for completion in",
+        ),
+        ('string split ","', 'string split -m 1 ","'),
+        (
+            "__fish_complete_directories $metadata[2];",
+            "printf '%%s\\n' $option(__fish_complete_directories $metadata[2]);",
+        ),
+        ("__fish_complete_path $metadata[2];", "printf '%%s\\n' $option(__fish_complete_path $metadata[2]);"),
+        ("echo $metadata[2];", "printf '%%s\\n' $option$metadata[2];"),
+    )
 
 
 class _Completing(Group):
