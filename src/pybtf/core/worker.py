@@ -1,4 +1,10 @@
-"""What a worker does with one unit: header in, unit value out. Read `decode_unit` from top to bottom.
+"""What a worker does with one unit: header in, unit value out.
+
+Begin with `decode_unit`. `try_unit` is one attempt, in two halves: `walk_all` (unit_walk.py) reads the DIEs into the
+walker's tables, and `finish_unit` makes the value of them. It resolves references, translates types to records, gives
+them classes, and then `observe_unit` notes functions and variables. A unit is attempted again if names that were to be
+interned late turn out to be empty (`try_twice`), and where an encoding degrades, without what is damaged (`leave_out`,
+in merge mode `try_without_damaged`).
 
 A worker reads the input and the tables that are shared and immutable, interns strings and classes, and writes only its
 own scratch memory and the value. Any order and any number of workers give the same values up to the numbers of strings
@@ -47,14 +53,15 @@ from cython.cimports.pybtf.core.values.unit_read import reading_free
 from cython.cimports.pybtf.core.worker import *
 
 LARGEST_FETCHED = cython.declare(uint64_t, 2 << 20)  # bytes of a unit
-BEHIND = cython.declare(uint64_t, 11)  # an operation and its longest operand
-MOST_ROUNDS = cython.declare(cython.int, 8)  # in which damaged units are found that are one with others
+LONGEST_OPERATION = cython.declare(uint64_t, 11)  # bytes of a DWARF operation with its longest operand
+MOST_ROUNDS = cython.declare(cython.int, 8)  # of decoding a logical unit to find all of its damaged units
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def value_reset(v: cython.pointer[UnitValue]) -> cython.void:
+    """Empties the value for the next unit, and keeps its memory."""
     v.filtered = False
     v.fault.code = FAULT_NONE
     v.name = 0
@@ -83,6 +90,9 @@ def try_unit(
     v: cython.pointer[UnitValue],
     symbols: FunctionTable,
 ) -> cython.int:
+    """One attempt at unit `number`: its DIEs, then its value. Nonzero: fault in `v.fault`, or a name was empty, which
+    `w.classifier.failed` says.
+    """
     value_reset(v)
     w.classifier.failed = 0
     if walker_reset(cython.address(w.walker)) or walk_all(w, x, number, v):
@@ -132,17 +142,17 @@ def decode_unit(
         else:
             status = leave_out(w, x, v, symbols)
     if not x.merge:
-        leave_behind(w, x, number, v)
+        give_back_unit(w, x, number, v)
     return status
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def leave_behind(
+def give_back_unit(
     w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], number: uint32_t, v: cython.pointer[UnitValue]
 ) -> cython.void:
-    """Gives pages back that belong to a unit that has been decoded, and to those before it (dwarf/passed.pxd)."""
+    """Gives back the pages of a unit that has been decoded, and of those before it (dwarf/passed.pxd)."""
     s: cython.pointer[cython.const[DebugSections]] = cython.address(x.sections)
     if x.info_file >= 0 and w.sections.info.p == s.info.p:
         give_back(s.info.p + v.offset, x.headers[number].end - v.offset)
@@ -157,12 +167,12 @@ def fetch_unit(
     w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], number: uint32_t, v: cython.pointer[UnitValue]
 ) -> cython.int:
     """Reads unit `number` from the file, so that its bytes are in a cache when they are decoded, and no page of the map
-    is touched. From then on offsets of this unit, and of `BEHIND` bytes more, are valid in `sections.info` of the
-    worker, and no others: what is at the end of an expression may run past the unit (expressions.py, die_objects.py). A
-    large unit stays in the map. Nonzero: fault in `v.fault`.
+    is touched. From then on offsets of this unit, and of `LONGEST_OPERATION` bytes more, are valid in `sections.info`
+    of the worker, and no others: what is at the end of an expression may run past the unit (expressions.py,
+    die_objects.py). A large unit stays in the map. Nonzero: fault in `v.fault`.
     """
     offset: uint64_t = x.headers[number].offset
-    size: uint64_t = min(x.headers[number].end + BEHIND, x.sections.info.n) - offset
+    size: uint64_t = min(x.headers[number].end + LONGEST_OPERATION, x.sections.info.n) - offset
     w.sections.info.p = x.sections.info.p
     if size > LARGEST_FETCHED:
         return 0
@@ -208,34 +218,34 @@ def try_without_damaged(
     """Merge mode: as `try_twice`, without the units that are damaged, which are noted as lost (dwarf/left_out.py).
     Nonzero: fault in `v.fault`.
     """
-    k: cython.pointer[Walker] = cython.address(w.walker)
+    walker: cython.pointer[Walker] = cython.address(w.walker)
     fault: Fault
     rounds: cython.int
     status: cython.int = 1
-    k.headers = x.headers
-    k.n_headers = x.n_own
-    k.n_units = x.n_units
+    walker.headers = x.headers
+    walker.n_headers = x.n_own
+    walker.n_units = x.n_units
     fault.code = FAULT_NONE
-    if leave_out_begin(k, x.gaps):
+    if leave_out_begin(walker, x.gaps):
         for rounds in range(MOST_ROUNDS):
-            k.abbrev_bytes = 0
+            walker.abbrev_bytes = 0
             status = try_twice(w, x, number, v, symbols)
             fault = v.fault
             if status and fault.code == FAULT_MEMORY:
                 break
-            if status and not lose(cython.address(k.aside), cython.address(fault), True):
+            if status and not lose(cython.address(walker.aside), cython.address(fault), True):
                 fault.code = FAULT_NONE
                 break
-            if k.aside.n == 0:
-                v.counts[COUNT_LEFT_OUT] = k.damage.n
-                if losses_take(cython.address(v.losses), cython.address(k.damage)):
-                    leave_out_end(k)
+            if walker.aside.n == 0:
+                v.counts[COUNT_LEFT_OUT] = walker.damage.n
+                if losses_take(cython.address(v.losses), cython.address(walker.damage)):
+                    leave_out_end(walker)
                     return 0
                 break
-            fault = k.aside.p[0].fault
-            if leave_out_aside(k) != 1:
+            fault = walker.aside.p[0].fault
+            if leave_out_aside(walker) != 1:
                 break
-    leave_out_end(k)
+    leave_out_end(walker)
     v.fault.code = FAULT_NONE
     if fault.code == FAULT_NONE:
         return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
@@ -252,7 +262,9 @@ def leave_out(
     v: cython.pointer[UnitValue],
     symbols: FunctionTable,
 ) -> cython.int:
-    """Makes the value of an empty unit of one with a fault, which is noted as lost. Nonzero: no memory."""
+    """Replaces the value of a unit that has a fault by that of an empty unit, and notes the loss. Nonzero: no
+    memory.
+    """
     fault: Fault = v.fault
     if fault.die == 0:  # it is elsewhere, say in the abbreviations: the unit is named by its header
         fault.section = IN_INFO
@@ -276,15 +288,11 @@ def finish_unit(
     v: cython.pointer[UnitValue],
     symbols: FunctionTable,
 ) -> cython.int:
-    """What follows when the DIEs are in the walker's tables. Nonzero: fault in `v.fault`."""
+    """Makes the value of a unit whose DIEs are in the walker's tables. Nonzero: fault in `v.fault`."""
     u: cython.pointer[Unit] = cython.address(w.walker.u)
-    names: cython.pointer[Names] = cython.address(w.walker.names)
-    picked: cython.pointer[U32s] = cython.address(w.picked)
-    all_names: cython.bint = v.tracing or x.exporting
     options: cython.int = R_LITTLE_ENDIAN if x.little else 0
-    true_signature: cython.bint = (x.options & OPT_TRUE_SIGNATURE) != 0
     stand_in: int64_t = 0
-    if true_signature:
+    if x.options & OPT_TRUE_SIGNATURE:
         options |= R_TRUE_SIGNATURE
     v.counts[COUNT_SKIPPED_TAGS] = w.walker.skipped_tags
     v.counts[COUNT_SIGNATURES_LOST] = w.walker.signatures_lost
@@ -301,7 +309,13 @@ def finish_unit(
         return 1
     if x.options & OPT_DEGRADE and leave_out_orphans(u, cython.address(v.losses)):
         return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
-    if not names_settled(w, v, intern_function_names(u, names, picked, all_names)):
+    if not names_settled(
+        w,
+        v,
+        intern_function_names(
+            u, cython.address(w.walker.names), cython.address(w.picked), v.tracing or x.exporting
+        ),
+    ):
         return 1
     if resolve_unit(
         cython.address(w.walker),
@@ -313,7 +327,7 @@ def finish_unit(
         cython.address(v.fault),
     ):
         return 1
-    if x.merge:  # what is large, and nobody asks again
+    if x.merge:  # large tables that nobody asks again
         types_free(cython.address(u.type_at))
         pass_all(cython.address(x.sections))
     if stand_in:
@@ -328,6 +342,23 @@ def finish_unit(
         return 1
     if classify_unit(cython.address(w.classifier), v):
         return 1
+    return observe_unit(w, x, v, symbols)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def observe_unit(
+    w: cython.pointer[Worker],
+    x: cython.pointer[cython.const[Context]],
+    v: cython.pointer[UnitValue],
+    symbols: FunctionTable,
+) -> cython.int:
+    """Notes what the unit says of functions and variables, once its types have classes. Nonzero: fault in `v.fault`."""
+    u: cython.pointer[Unit] = cython.address(w.walker.u)
+    names: cython.pointer[Names] = cython.address(w.walker.names)
+    picked: cython.pointer[U32s] = cython.address(w.picked)
+    all_names: cython.bint = v.tracing or x.exporting
     if x.exporting:
         return not names_settled(w, v, intern_variable_names(u, names, picked, cython.address(x.variables), all_names))
     if v.tags_cut:
@@ -341,7 +372,7 @@ def finish_unit(
         x.strings,
         x.table,
         cython.address(x.machine),
-        true_signature,
+        (x.options & OPT_TRUE_SIGNATURE) != 0,
     ):
         return 1
     if x.options & OPT_VARIABLES == 0:
@@ -423,6 +454,7 @@ def worker_free(w: cython.pointer[Worker]) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def value_free(v: cython.pointer[UnitValue]) -> cython.void:
+    """Frees what the value points to, but not the value."""
     u32s_free(cython.address(v.words))
     u32s_free(cython.address(v.offs))
     u32s_free(cython.address(v.classes))
