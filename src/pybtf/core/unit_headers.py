@@ -1,7 +1,11 @@
-"""Unit headers: all of them, in one serial scan, before the first unit is read.
+"""Unit headers: all of them, in one serial scan, before the first unit is decoded.
 
-What a header says of itself is checked here, and where its unit ends. Of a file that is mapped the headers are read: of
-each page that is touched, the system would map as much around it as it has in memory.
+A header (DWARF 5, 7.5.1) says how long its unit is, in which version of DWARF and with which sizes it is written, and
+where its abbreviations are; that of a type unit also has a signature. `scan_units` goes from each header to the next,
+first in the file, then in its alternate file. Everything is checked here, so that workers can begin with any unit.
+
+Headers of a mapped file are read by system calls, in blocks. Touching a page of the map would cost more memory: the
+system maps the pages around it as well, as far as it has them in its cache.
 """
 
 import cython
@@ -9,6 +13,7 @@ from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free
 from cython.cimports.pybtf.core.dwarf.type_units import type_unit_add, type_units_free
 from cython.cimports.pybtf.core.dwarf.walk_state import UnitHeader
+from cython.cimports.pybtf.core.model.debug_sections import DebugSections
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.faults import *
 from cython.cimports.pybtf.core.model.losses import Losses, lose
@@ -18,11 +23,11 @@ from cython.cimports.pybtf.core.support.mapped_file import read_at
 from cython.cimports.pybtf.core.support.memory import grow
 from cython.cimports.pybtf.core.worker import Context
 
-LONGEST_HEADER = cython.declare(uint64_t, 40)
-DWARF64 = cython.declare(uint64_t, 0xFFFFFFFF)
-RESERVED = cython.declare(uint64_t, 0xFFFFFFF0)
-BEYOND = cython.declare(uint64_t, 0xFFFFFFFFFFFFFFFF)
-LARGEST_INFO = cython.declare(uint64_t, 0xFFFFFFF0)
+LONGEST_HEADER = cython.declare(uint64_t, 40)  # bytes: that of a type unit in 64-bit DWARF 5
+DWARF64 = cython.declare(uint64_t, 0xFFFFFFFF)  # a length of 64 bits follows (DWARF 5, 7.2.2)
+FIRST_RESERVED = cython.declare(uint64_t, 0xFFFFFFF0)  # lengths from here on mean something else, or nothing yet
+NO_OFFSET = cython.declare(uint64_t, 0xFFFFFFFFFFFFFFFF)  # lies outside any section
+LARGEST_INFO = cython.declare(uint64_t, 0xFFFFFFF0)  # bytes of .debug_info: the core's offsets have 32 bits
 
 
 @cython.cfunc
@@ -47,7 +52,7 @@ def read_header(
     if length == DWARF64:
         h.offset_size = 8
         length = cur_u64(c)
-    elif length >= RESERVED:
+    elif length >= FIRST_RESERVED:
         return fault_set(fault, FAULT_UNIT_LENGTH, IN_INFO, h.offset, 0, cython.cast(int64_t, length))
     if c.bad or length == 0 or length > size - cur_tell(c):
         return fault_set(fault, FAULT_UNIT_LENGTH, IN_INFO, h.offset, 0, cython.cast(int64_t, length))
@@ -61,7 +66,7 @@ def read_header(
         kind = cython.cast(uint8_t, cur_u8(c))
         h.address_size = cython.cast(uint8_t, cur_u8(c))
         h.abbrev = cur_u64(c) if h.offset_size == 8 else cur_u32(c)
-        if kind == DW_UT_skeleton or kind == DW_UT_split_compile:  # an id
+        if kind == DW_UT_skeleton or kind == DW_UT_split_compile:  # the id that joins the two
             cur_u64(c)
     else:
         h.abbrev = cur_u64(c) if h.offset_size == 8 else cur_u32(c)
@@ -89,24 +94,43 @@ def read_header(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def add_bases(
+    sections: cython.pointer[cython.const[DebugSections]], h: cython.pointer[UnitHeader], first: cython.size_t
+) -> cython.size_t:
+    """Split DWARF: gives the header of a unit that is from a .dwo file its bases in the sections, and adds that of the
+    abbreviations. Both lists ascend, so the search begins at number `first`; returns where it goes on for the next
+    unit.
+    """
+    while first < sections.n_split and sections.split[first].end <= h.offset:
+        first += 1
+    if first < sections.n_split and sections.split[first].at <= h.offset:
+        h.split = cython.address(sections.split[first])
+        # A sum beyond 64 bits is no offset either.
+        h.abbrev = h.abbrev + h.split.abbrev if h.abbrev <= NO_OFFSET - h.split.abbrev else NO_OFFSET
+    return first
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def scan_units(
     x: cython.pointer[Context], fault: cython.pointer[Fault], losses: cython.pointer[Losses]
 ) -> cython.int:
-    """All unit headers of .debug_info, in order, those of the alternate file last; and signatures of type units. The
-    caller frees them.
+    """Reads all unit headers of .debug_info, in order, those of the alternate file last, and the signatures of type
+    units. The caller frees both.
 
-    Where it may degrade, what is wrong is noted in `losses`, and the unit is passed over; if not even its length can be
+    With OPT_DEGRADE a unit whose header is damaged is noted in `losses` and passed over; if not even its length can be
     right, so is all that follows. Nonzero: fault.
     """
     c: Cursor
     h: cython.pointer[UnitHeader]
     at: uint64_t = 0
     size: uint64_t = x.sections.info.n
-    end: uint64_t = x.sections.alternate_at  # of what is being read: this file, then its alternate file
+    end: uint64_t = x.sections.alternate_at  # of the units of this file, later of those of the alternate file
     cap: uint32_t = 0
     own: cython.bint
     split: cython.size_t = 0
-    block: uint8_t[4096]  # of a file, that has the header
+    block: uint8_t[4096]  # of the file, in which the header is
     block_end: uint64_t = 0
     base: cython.pointer[cython.const[uint8_t]] = x.sections.info.p
     free(x.headers)
@@ -140,12 +164,7 @@ def scan_units(
         if own and h.type_die and type_unit_add(cython.address(x.type_units), h.signature, h.type_die):
             return fault_set(fault, FAULT_MEMORY, IN_INFO, at, 0, 0)
         at = h.end
-        while split < x.sections.n_split and x.sections.split[split].end <= h.offset:
-            split += 1
-        if split < x.sections.n_split and x.sections.split[split].at <= h.offset:
-            h.split = cython.address(x.sections.split[split])
-            # A sum beyond 64 bits is no offset either.
-            h.abbrev = h.abbrev + h.split.abbrev if h.abbrev <= BEYOND - h.split.abbrev else BEYOND
+        split = add_bases(cython.address(x.sections), h, split)
         x.n_units += 1
         x.n_own += own
     return 0
