@@ -1,6 +1,16 @@
 """The DIEs of one logical unit, read into the walker's tables: one DWARF unit, or in merge mode all of them.
 
-Which of them are left out where an encoding degrades is said in dwarf/left_out.py.
+Begin with `walk_all`. Usually it decodes one unit (`walk_one`): opens it, refuses skeletons and unknown root tags,
+leaves out what the options exclude by language, and reads the children of the root DIE (dwarf/walk.py). Of an excluded
+unit only names are noted, and only if somebody asks for them (`trace_excluded`).
+
+In merge mode, all units of the file go into one set of tables, in this order:
+
+1. with an alternate file, a survey of which of its units are needed, then these (`walk_alternates`);
+2. the main unit, whose root DIE gives the facts of the logical unit, such as its language (`walk_main`);
+3. the others, in file order (`walk_own`).
+
+Where an encoding degrades, a damaged unit is left out, and nothing of it stays (`walk_part`, dwarf/left_out.py).
 """
 
 import cython
@@ -41,8 +51,8 @@ MAX_STEPS = cython.declare(cython.int, 16)  # origins and specifications that ar
 @cython.nogil
 @cython.exceptval(check=False)
 def main_unit(w: cython.pointer[cython.const[Walker]], start: uint32_t) -> uint32_t:
-    """The unit whose facts are those of the logical unit in merge mode, looked for from number `start` on: the first
-    one, but type units do not count, for these say little of themselves, nor what is left out. `n_headers`: none.
+    """The number of the main unit, whose facts are those of the logical unit in merge mode: the first one from `start`
+    on that is neither left out nor a type unit, for these say little of themselves. `n_headers`: there is none.
     """
     i: uint32_t
     for i in range(start, w.n_headers):
@@ -86,7 +96,7 @@ def walk_one(
 ) -> cython.int:
     """Decodes the DIE tree of unit `number` into the walker's tables. Nonzero: fault in the walker.
 
-    `first`: it is the first, or the only one, of its logical unit.
+    `first`: the unit is the first one, or the only one, of its logical unit.
     """
     tag: uint16_t
     if unit_open(cython.address(w.walker), cython.address(x.headers[number]), first):
@@ -122,13 +132,13 @@ def walk_one(
 @cython.nogil
 @cython.exceptval(check=False)
 def trace_excluded(w: cython.pointer[Worker], v: cython.pointer[UnitValue]) -> cython.int:
-    """Notes which functions and variables a unit has that is left out: nothing else of it is used, and if it is
-    damaged, nothing at all. Nonzero: no memory.
+    """Notes the functions and variables of a unit that is excluded by its language. Nothing else of it is used; if it
+    is damaged, nothing is noted. Nonzero: no memory.
     """
     i: uint32_t
     step: cython.int
-    f: cython.pointer[Function]
-    d: cython.pointer[Variable]
+    function: cython.pointer[Function]
+    variable: cython.pointer[Variable]
     declared: cython.pointer[Function]
     name: uint32_t
     u: cython.pointer[Unit] = cython.address(w.walker.u)
@@ -145,25 +155,25 @@ def trace_excluded(w: cython.pointer[Worker], v: cython.pointer[UnitValue]) -> c
     for i in range(u.n_functions):
         map_put(cython.address(u.function_at), u.functions[i].die, i)
     for i in range(u.n_functions):
-        f = u.functions + i
-        name = f.name
-        declared = f
+        function = u.functions + i
+        name = function.name
+        declared = function
         # A method, say, is declared in its struct; and code beside what is inlined stands for an abstract instance.
         for step in range(MAX_STEPS):
             if name or declared == cython.NULL:
                 break
             declared = function_at(u, declared.origin if declared.origin else declared.spec)
             name = 0 if declared == cython.NULL else declared.name
-        if name and not f.flags & F_DECLARATION:
+        if name and not function.flags & F_DECLARATION:
             name = name_intern(cython.address(w.walker.names), name)  # a short one in the DIE is no string id yet
             failed |= name == NO_STRING
-            failed |= trace_push(cython.address(v.traces), f.die, name, TRACE_EXCLUDED) == cython.NULL
+            failed |= trace_push(cython.address(v.traces), function.die, name, TRACE_EXCLUDED) == cython.NULL
     for i in range(u.n_variables):
-        d = u.variables + i
-        if d.name and d.flags & V_TOP_LEVEL and not d.flags & V_DECLARATION:
-            name = name_intern(cython.address(w.walker.names), d.name)
+        variable = u.variables + i
+        if variable.name and variable.flags & V_TOP_LEVEL and not variable.flags & V_DECLARATION:
+            name = name_intern(cython.address(w.walker.names), variable.name)
             failed |= name == NO_STRING
-            failed |= trace_push(cython.address(v.traces), d.die, name, TRACE_EXCLUDED_VAR) == cython.NULL
+            failed |= trace_push(cython.address(v.traces), variable.die, name, TRACE_EXCLUDED_VAR) == cython.NULL
     return failed and fault_set(cython.address(w.walker.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
 
 
@@ -206,24 +216,24 @@ def walk_part(
     first: cython.bint,
     v: cython.pointer[UnitValue],
 ) -> cython.int:
-    """Merge mode: as `walk_one`, but where units may be left out, one with a fault is, and nothing of it stays."""
-    t: Tables
-    k: cython.pointer[Walker] = cython.address(w.walker)
-    bytes: uint64_t = k.u.bytes
-    if k.lost == cython.NULL:
+    """Merge mode: as `walk_one`, but a unit with a fault is left out if units may be, and nothing of it stays."""
+    before: Tables
+    walker: cython.pointer[Walker] = cython.address(w.walker)
+    bytes: uint64_t = walker.u.bytes
+    if walker.lost == cython.NULL:
         return walk_one(w, x, number, first, v)
-    tables_mark(k, cython.address(t))
-    k.u.bytes = 0
-    while not k.lost[number]:
-        k.names.bytes = k.annotations = k.again = 0
+    tables_mark(walker, cython.address(before))
+    walker.u.bytes = 0
+    while not walker.lost[number]:
+        walker.names.bytes = walker.annotations = walker.again = 0
         if walk_one(w, x, number, first, v) == 0:
             break
-        if not leave_out_for_fault(k, number):
+        if not leave_out_for_fault(walker, number):
             return 1
-        tables_back(k, cython.address(t))
-    k.u.bytes += bytes
-    k.names.bytes = 0
-    k.names.budget = NAMES_FREE + NAMES_PER_BYTE * k.u.bytes
+        tables_back(walker, cython.address(before))
+    walker.u.bytes += bytes
+    walker.names.bytes = 0
+    walker.names.budget = NAMES_FREE + NAMES_PER_BYTE * walker.u.bytes
     return 0
 
 
@@ -236,18 +246,18 @@ def walk_main(
     """Merge mode: the children of the unit whose facts count. Returns its number, NO_INDEX with a fault; `n_own`: there
     is none, as all are left out.
     """
-    k: cython.pointer[Walker] = cython.address(w.walker)
-    i: uint32_t = main_unit(k, 0)
+    walker: cython.pointer[Walker] = cython.address(w.walker)
+    i: uint32_t = main_unit(walker, 0)
     while i < x.n_own:
         if walk_part(w, x, i, True, v):
             return NO_INDEX
-        if k.lost == cython.NULL or not k.lost[i]:
+        if walker.lost == cython.NULL or not walker.lost[i]:
             return i
-        i = main_unit(k, i)
-    for i in range(x.n_own):  # type units alone
+        i = main_unit(walker, i)
+    for i in range(x.n_own):  # there are only type units
         if walk_part(w, x, i, True, v):
             return NO_INDEX
-        if k.lost == cython.NULL or not k.lost[i]:
+        if walker.lost == cython.NULL or not walker.lost[i]:
             return i
     return x.n_own
 
@@ -258,7 +268,7 @@ def walk_main(
 def walk_own(
     w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], v: cython.pointer[UnitValue]
 ) -> cython.int:
-    """Merge mode: the children of all units, but those of the alternate file. Nonzero: fault in the walker."""
+    """Merge mode: the children of all units except those of the alternate file. Nonzero: fault in the walker."""
     i: uint32_t
     main: uint32_t
     free(w.walker.imported)
