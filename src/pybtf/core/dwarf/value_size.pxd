@@ -1,4 +1,4 @@
-# What DIEs say that are no types of the unit (see value_size.py).
+# What is asked of DIEs that did not become types of the unit (see value_size.py).
 
 from libc.stdint cimport uint16_t, uint32_t
 from pybtf.core.dwarf.walk_state cimport Walker

@@ -1,9 +1,9 @@
-"""How large a parameter is whose type the unit does not have: the reference asks the DIEs, whatever they are.
-So it does for whether an enumeration of more than 4 bytes is signed, and whether type tags are of an unspecified type.
+"""What pahole asks of DIEs that did not become types of the unit: the size of a parameter, whether an enumeration of
+more than 4 bytes is signed, whether type tags belong to an unspecified type.
 
-A type that BTF does not know of is void, as are those that refer to it. But a parameter's size says in how many
-registers it is, and so where the next one should be. Ada has parameters of a range (DW_TAG_subrange_type), C++ of a
-template's alias, Fortran and D of types in a DW_TAG_module.
+A type that BTF cannot express is void, as are those that refer to it. But the size of a parameter says how many
+registers it takes, and so where the next one should be. So the DIE itself is read once more, whatever its tag. Ada has
+parameters of a range (DW_TAG_subrange_type), C++ of a template's alias, Fortran and D of types in a DW_TAG_module.
 """
 
 import cython
@@ -28,7 +28,7 @@ from cython.cimports.pybtf.core.support.cursor import cur_init
 @cython.nogil
 @cython.exceptval(check=False)
 def read_at(w: cython.pointer[Walker], at: uint32_t, fault: cython.pointer[Fault]) -> cython.bint:
-    """Read the DIE at an offset of .debug_info into `w.d`. False: there is none, or too much was read in this way,
+    """Reads the DIE at an offset of .debug_info into `w.d`. False: there is none, or too much was read in this way,
     which is a fault.
     """
     r: cython.pointer[Reader] = cython.address(w.r)
@@ -46,16 +46,27 @@ def read_at(w: cython.pointer[Walker], at: uint32_t, fault: cython.pointer[Fault
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def is_signed_at(w: cython.pointer[Walker], at: uint32_t, fault: cython.pointer[Fault]) -> cython.bint:
-    """Whether the DIE at this offset has the encoding of a signed number. Damage is no fault, too much reading is."""
+def look_at(w: cython.pointer[Walker], at: uint32_t, fault: cython.pointer[Fault]) -> cython.bint:
+    """As `read_at`, from within a walk, which goes on as if nothing had been read: damage there is no fault."""
     before: Fault = w.fault
     passing: cython.bint = w.r.passing
-    encoding: uint64_t = 0
+    found: cython.bint
     w.r.passing = True
-    if read_at(w, at, fault):
-        encoding = die_number(cython.address(w.d), D_ENCODING)
+    found = read_at(w, at, fault)
     w.r.passing = passing
     w.fault = before
+    return found
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_signed_at(w: cython.pointer[Walker], at: uint32_t, fault: cython.pointer[Fault]) -> cython.bint:
+    """Whether the DIE at this offset has the encoding of a signed number. Damage is no fault, too much reading is."""
+    encoding: uint64_t
+    if not look_at(w, at, fault):
+        return False
+    encoding = die_number(cython.address(w.d), D_ENCODING)
     return encoding == DW_ATE_signed or encoding == DW_ATE_signed_char
 
 
@@ -64,14 +75,7 @@ def is_signed_at(w: cython.pointer[Walker], at: uint32_t, fault: cython.pointer[
 @cython.exceptval(check=False)
 def is_unspecified_at(w: cython.pointer[Walker], at: uint32_t, fault: cython.pointer[Fault]) -> cython.bint:
     """Whether the DIE at this offset is an unspecified type. Damage is no fault, too much reading is."""
-    before: Fault = w.fault
-    passing: cython.bint = w.r.passing
-    found: cython.bint
-    w.r.passing = True
-    found = read_at(w, at, fault) and w.d.tag == DW_TAG_unspecified_type
-    w.r.passing = passing
-    w.fault = before
-    return found
+    return look_at(w, at, fault) and w.d.tag == DW_TAG_unspecified_type
 
 
 @cython.cfunc
@@ -97,7 +101,7 @@ def value_size(w: cython.pointer[Walker], param: uint32_t, fault: cython.pointer
             size = cython.cast(uint16_t, die_number(d, D_BYTE_SIZE))
             break
         at = reference(w, D_ORIGIN if steps == 0 and die_has(d, D_ORIGIN) else D_TYPE)
-        # What was met at the last power of two, and comes again, is a circle.
+        # Brent: whoever comes back to where it was at the last power of two steps is in a cycle.
         if at == 0 or at == NO_INDEX or at == met:
             break
         steps += 1
