@@ -60,7 +60,7 @@ cdef enum:                      # tints of a class in the unit at hand, while th
 
 cdef enum:                      # of a class: what is to be done where a unit has a type of it
     WATCHED = 1                 # its entry may change, or decides something
-    CONTESTED = 2               # it gives a name a meaning that may have others
+    CONTESTED = 2               # it defines or declares a name that may have several definitions
     REACHING = 4                # it may reach a class that is not separate
     TAINTED = 8                 # its first usual type may reach an undecided type
     TAINTED_ODD = 16            # one of the others that are kept may
@@ -70,7 +70,7 @@ cdef enum:                      # of a class: what is to be done where a unit ha
     WANTED = WATCHED | CONTESTED | TAINTED | TAINTED_ODD | TRACKED
 
 cdef enum:
-    MANY = 0xFFFFFFFF           # Analysis.meaning: the unit has the name more than once
+    MANY = 0xFFFFFFFF           # Analysis.definition: the unit has the name more than once
 
 cdef struct Analysis:           # arrays are indexed by class or key, unless something else is said
     uint32_t n
@@ -88,7 +88,7 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     uint32_t *usual             # by key: the usual definition
     uint32_t *count             # units that have it; then, those that have an odd type of it
     uint32_t *here              # by key: the `round` it was last met in
-    uint32_t *meaning           # by key, in that unit: the entry that defines it; 0 it is only declared; MANY
+    uint32_t *definition        # by key, in that unit: the entry that defines it; 0 it is only declared; MANY
     uint32_t *users             # in work
     uint32_t *first_odd         # the first unit with an odd type
     uint32_t *slots_at          # first of the slots

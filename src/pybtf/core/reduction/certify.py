@@ -6,7 +6,7 @@ names it mentions; what these mean is up to the unit. So this file, and those it
 the same everywhere, and for comparisons that this could affect:
 
 - Of the definitions of a name one is the *usual* one. A type is *odd* if it reaches, by what its own unit defines,
-  another one; all others are usual types (variants.py). Odd types are all kept: there are some hundreds in a kernel.
+  another one; all others are usual types (variants.py). Odd types are all kept, as they are few.
 - Usual types of a class are taken for one, and no odd type is taken for a usual one, unless a declaration stands where
   they would differ. That is looked for (separate.py), and the classes concerned are *uncertain*.
 - What reaches an uncertain class in some unit is uncertain, and all types of uncertain classes are kept. The rest keeps
@@ -197,7 +197,7 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         a.usual = at + 7 * n
         a.count = at + 8 * n
         a.here = at + 9 * n
-        a.meaning = at + 10 * n
+        a.definition = at + 10 * n
         a.first_odd = at + 11 * n
         a.slots_at = at + 12 * n
         a.n_slots = at + 13 * n

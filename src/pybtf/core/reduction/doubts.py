@@ -1,8 +1,8 @@
 """Facts of each class, and what is doubtful before any two units are compared.
 
-`measure` looks at every class once: how deep it nests, its hashes, and the name it is a meaning of. Then come the
-seeds of doubt that certify.py lists: names with several meanings, enumerations that go with more than one, types that
-nest too deep, names that one unit has twice.
+`measure` looks at every class once: how deep it nests, its hashes, and the name it defines or declares. Then come the
+seeds of doubt that certify.py lists: names with several definitions, enumerations that go with more than one, types
+that nest too deep, names that one unit has twice.
 """
 
 import cython
@@ -156,7 +156,7 @@ def doubt_members(a: cython.pointer[Analysis], key: uint32_t) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def doubt_enums(e: cython.pointer[Encoder], a: cython.pointer[Analysis], key: uint32_t) -> cython.void:
-    """A name of enumerations with several meanings: a declaration goes with each of them, before and after."""
+    """A name with several definitions as an enumeration: a declaration goes with each of them, before and after."""
     r: cython.pointer[cython.const[uint32_t]] = class_record(e.classes, key)
     other: uint32_t = 0
     if record_kind(r) == KIND_KEY_ENUM:
@@ -178,7 +178,7 @@ def doubt_enums(e: cython.pointer[Encoder], a: cython.pointer[Analysis], key: ui
 @cython.nogil
 @cython.exceptval(check=False)
 def doubt_names(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
-    """Names with several meanings; `full` and `declared` count by key."""
+    """Names with several definitions; `full` and `declared` count by key."""
     c: uint32_t
     other: uint32_t
     kind: uint32_t

@@ -94,8 +94,8 @@ def spread_in_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: u
             return False
         for k in range(f.n + 1):
             to = f.third if k == f.n else f.first[k * f.step + 1]
-            if to and a.here[to] == a.round and a.meaning[to] and a.meaning[to] != MANY:
-                if a.marks[a.meaning[to] & CLASS_BITS] & UNCERTAIN:
+            if to and a.here[to] == a.round and a.definition[to] and a.definition[to] != MANY:
+                if a.marks[a.definition[to] & CLASS_BITS] & UNCERTAIN:
                     a.marks[c] |= UNCERTAIN
                     changed = True
     return changed
@@ -150,8 +150,8 @@ def variant(
     for i in range(a.n_slots[c]):
         to = a.slots[a.slots_at[c] + i].to
         if not a.watch[to] & COMPARED:
-            CHECK(not a.meaning[to] & APART, "a usual type refers to an odd one")
-            if a.meaning[to]:
+            CHECK(not a.definition[to] & APART, "a usual type refers to an odd one")
+            if a.definition[to]:
                 r[REC_HEAD + n // 32] |= cython.cast(uint32_t, 1) << (n & 31)
             n += 1
     if n == 0:
@@ -177,7 +177,7 @@ def variant_here(
     if a.n_slots[c] > 32:
         return variant(e, a, scratch, c)
     for i in range(a.n_slots[c]):
-        if a.meaning[slots[i].to] and not a.watch[slots[i].to] & COMPARED:
+        if a.definition[slots[i].to] and not a.watch[slots[i].to] & COMPARED:
             defined |= cython.cast(uint32_t, 1) << i
     i = x.known[0] == 0 or x.defined[0] != defined
     if x.known[i] == 0 or x.defined[i] != defined:
@@ -327,8 +327,8 @@ def rewrite_plain(
         c = p[i]
         x = a.variants + c
         CHECK(not a.tint[c], "a type is undecided of which only the variant is asked for")
-        CHECK(a.here[x.name] == a.round and not a.meaning[x.name] & APART, "or it refers to an odd one")
-        defined = a.meaning[x.name] != 0
+        CHECK(a.here[x.name] == a.round and not a.definition[x.name] & APART, "or it refers to an odd one")
+        defined = a.definition[x.name] != 0
         if x.known[defined] == 0:
             x.known[defined] = variant(e, a, scratch, c)
             x.defined[defined] = u

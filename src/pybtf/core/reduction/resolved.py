@@ -195,7 +195,7 @@ def look_into(
     c: uint32_t
     k: uint32_t
     at: uint32_t
-    meaning: uint32_t
+    definition: uint32_t
     x: cython.pointer[Mention]
     a.round += 1
     a.todo.n = 0
@@ -216,13 +216,13 @@ def look_into(
             x = cython.address(q.mentions[at - 1])
             at = x.next
             k = q.names[x.name].key
-            meaning = a.meaning[k] if a.here[k] == a.round else 0
-            if meaning == 0 or meaning == MANY:
+            definition = a.definition[k] if a.here[k] == a.round else 0
+            if definition == 0 or definition == MANY:
                 earliest(cython.address(x.any_declared), u)
-            if meaning:
+            if definition:
                 earliest(cython.address(x.any_defined), u)
-            if not p[i] & APART and meaning != MANY:
-                earliest(cython.address(x.defined) if meaning else cython.address(x.declared), u)
+            if not p[i] & APART and definition != MANY:
+                earliest(cython.address(x.defined) if definition else cython.address(x.declared), u)
     return 0
 
 

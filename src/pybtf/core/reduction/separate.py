@@ -173,7 +173,7 @@ def defined_slots(a: cython.pointer[Analysis], c: uint32_t) -> uint64_t:
     i: uint32_t
     x: cython.pointer[Slot] = a.slots + a.slots_at[c]
     for i in range(min(a.n_slots[c], MASKED)):
-        if a.meaning[x[i].to] or not x[i].named:
+        if a.definition[x[i].to] or not x[i].named:
             mask |= cython.cast(uint64_t, 1) << i
     return mask
 
@@ -190,7 +190,7 @@ def note_usual(a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> uint64_
     for i in range(a.n_slots[c]):
         if not x.named:
             mask |= bit
-        elif a.meaning[x.to]:
+        elif a.definition[x.to]:
             mask |= bit
             earliest(cython.address(x.defined), u)
         else:
@@ -213,7 +213,7 @@ def note_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_
     k: uint32_t
     m: uint32_t
     x: cython.pointer[Slot] = a.slots + a.slots_at[c]
-    if a.marks[c] & WILD or (a.key[c] and a.meaning[a.key[c]] == MANY):
+    if a.marks[c] & WILD or (a.key[c] and a.definition[a.key[c]] == MANY):
         third = 1
     for i in range(a.n_slots[c]):
         k = x.to
@@ -222,15 +222,15 @@ def note_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_
                 second |= bit
             if a.marks[k] & WILD:
                 third |= 1
-        elif a.meaning[k] == 0:
+        elif a.definition[k] == 0:
             earliest(cython.address(x.odd_declared), u)
-        elif a.meaning[k] == MANY:
+        elif a.definition[k] == MANY:
             earliest(cython.address(x.odd_declared), u)
             earliest(cython.address(x.odd_defined), u)
             earliest(cython.address(x.odd_usual), u)
             third |= 1
-        elif a.meaning[k] & APART:
-            m = a.meaning[k] & CLASS_BITS
+        elif a.definition[k] & APART:
+            m = a.definition[k] & CLASS_BITS
             earliest(cython.address(x.odd_defined), u)
             if m == a.usual[k]:
                 second |= bit
@@ -303,7 +303,7 @@ def survey(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
 @cython.nogil
 @cython.exceptval(check=False)
 def separate_slots(a: cython.pointer[Analysis], c: uint32_t) -> uint64_t:
-    """The slots of a class whose usual meaning is of a separate class."""
+    """The slots of a class whose usual definition is of a separate class."""
     mask: uint64_t = 0
     i: uint32_t
     to: uint32_t

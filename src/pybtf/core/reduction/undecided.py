@@ -49,7 +49,7 @@ def meant(a: cython.pointer[Analysis], to: uint32_t) -> uint32_t:
     """The class that a reference to class or key `to` is to, in the unit at hand; 0 it is declared, or there twice."""
     if a.here[to] != a.round:
         return to
-    return a.meaning[to] & CLASS_BITS if a.meaning[to] != MANY else 0
+    return a.definition[to] & CLASS_BITS if a.definition[to] != MANY else 0
 
 
 # ---- classes ------------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ def is_captured(a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> cython
     if not a.watch[c] & COMPARED or not is_mixed(a, c) or a.first_odd[c] >= u:
         return False
     for i in range(a.n_slots[c]):
-        if a.meaning[x[i].to] or not x[i].named:
+        if a.definition[x[i].to] or not x[i].named:
             return False
     return a.n_slots[c] != 0
 
@@ -237,9 +237,9 @@ def only_name(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32
     if not a.watch[c] & VARIES or a.n_slots[c] != 1:
         return 0
     k = a.slots[a.slots_at[c]].to
-    if not is_key(class_record(e.classes, k)) or a.here[k] != a.round or a.meaning[k] == MANY:
+    if not is_key(class_record(e.classes, k)) or a.here[k] != a.round or a.definition[k] == MANY:
         return 0
-    return a.meaning[k] if a.meaning[k] & CLASS_BITS == a.usual[k] else 0
+    return a.definition[k] if a.definition[k] & CLASS_BITS == a.usual[k] else 0
 
 
 @cython.cfunc

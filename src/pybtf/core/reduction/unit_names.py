@@ -18,17 +18,17 @@ from cython.cimports.pybtf.core.support.memory import u32s_reserve
 def meet(a: cython.pointer[Analysis], k: uint32_t, entry: uint32_t) -> cython.bint:
     """Notes what the unit at hand says of the name with key `k`. Whether it has it twice, in a way that matters."""
     full: cython.bint = (a.marks[entry & CLASS_BITS] & FULL) != 0
-    known: uint32_t = a.meaning[k]
+    known: uint32_t = a.definition[k]
     if a.here[k] != a.round:
         a.here[k] = a.round
-        a.meaning[k] = entry if full else 0
+        a.definition[k] = entry if full else 0
         return False
     if a.marks[k] & ENUM_KEY:
         if full:
-            a.meaning[k] = entry if known == 0 or known == entry else MANY
+            a.definition[k] = entry if known == 0 or known == entry else MANY
     elif full or known:
-        a.meaning[k] = MANY
-    return a.meaning[k] == MANY
+        a.definition[k] = MANY
+    return a.definition[k] == MANY
 
 
 @cython.cfunc
@@ -51,7 +51,7 @@ def enter(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
 @cython.nogil
 @cython.exceptval(check=False)
 def contest(a: cython.pointer[Analysis], mark: uint16_t) -> cython.void:
-    """From here on classes are watched that give names with this mark a meaning, and no others."""
+    """From here on the classes that define or declare a name with this mark are watched, and no others."""
     c: uint32_t
     for c in range(1, a.n):
         a.watch[c] = CONTESTED if a.key[c] and a.marks[a.key[c]] & mark else 0

@@ -101,7 +101,7 @@ def add_user(a: cython.pointer[Analysis], c: uint32_t, to: uint32_t) -> cython.i
     if to == 0:
         return 0
     if a.here[to] == a.round:
-        to = a.meaning[to]
+        to = a.definition[to]
         if to == MANY:
             return give(a, c, IS_WILD)
     if not u32s_reserve(cython.address(a.before), 2):
@@ -136,7 +136,7 @@ def list_users(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint3
             if add_user(a, p[i], f.first[k * f.step + 1]):
                 return 1
         k = a.key[p[i]]
-        if k and a.meaning[k] == MANY and give(a, p[i], IS_WILD):
+        if k and a.definition[k] == MANY and give(a, p[i], IS_WILD):
             return 1
     a.users[0] = 0
     return 0
