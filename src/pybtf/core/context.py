@@ -22,8 +22,8 @@ from cython.cimports.pybtf.core.strings.string_table import (
 from cython.cimports.pybtf.core.support.met_table import met_delete, met_new
 from cython.cimports.pybtf.core.worker import Context
 
-AHEAD = cython.declare(uint32_t, 16)  # so many names before its turn, the memory for one is asked for
-TYPES_AGAIN = cython.declare(cython.size_t, 512)  # distinct types that a unit more brings
+AHEAD = cython.declare(uint32_t, 16)  # by so many names prefetching runs ahead of interning
+TYPES_AGAIN = cython.declare(cython.size_t, 512)  # distinct types to expect of each unit that is decoded again
 
 
 @cython.cfunc

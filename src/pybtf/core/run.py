@@ -1,7 +1,9 @@
-"""One encoding, and what follows the last unit: certify, one list of all types, de-duplication, the bytes.
+"""One encoding: `Run`, and of its passes those that follow the last unit.
 
-Before that come the inputs (inputs.py) and the hand-over of units to the encoder (ring.py); pipeline/passes.py calls
-all of it in order.
+The inputs are in inputs.py, the hand-over of units to the encoder is in ring.py, from which `Run` inherits. Here are,
+in the order in which pipeline/passes.py calls them: `certify` (more is kept), `combine` and `finish` (one list of all
+types, with functions and variables), `deduplicate`, `lay_out`, `write_types` and `write_strings` (the bytes), and
+`data`, which checks them. `distill`, `other_sizes`, `facts` and the rest say more of a run that has come to its end.
 """
 
 import cython
@@ -45,7 +47,7 @@ from cython.cimports.pybtf.core.support.memory import U32s, u32s_free
 
 from pybtf.core.codes import COUNT_NAMES, DEDUP_NAMES, FATE_NAMES
 
-MOST_CONFLICTS = cython.declare(cython.size_t, 1000)  # told by name
+MOST_CONFLICTS = cython.declare(cython.size_t, 1000)  # conflicting names that a report lists; all are counted
 NEVER = cython.declare(uint64_t, 0xFFFFFFFFFFFFFFFF)
 MAX_SIZE = cython.declare(uint64_t, 0xFFFFFFFF)
 
@@ -56,7 +58,9 @@ class Run(Ring):
     """An encoding from its inputs to its bytes."""
 
     def certify(self):
-        """Has more kept where it must be. Prepares `work` for the units that are decoded again; returns how many."""
+        """Has more types kept where dropping them could change a byte. Prepares `work` for the units that are decoded
+        again; returns how many.
+        """
         ready: cython.bint = True
         with cython.nogil:
             if not self.e.keep_all:
@@ -166,7 +170,7 @@ class Run(Ring):
             )
 
     def data(self):
-        """The finished BTF. Raises `InternalError` if it is none."""
+        """The finished BTF. Raises `InternalError` if it is not valid."""
         written: Written
         swap: cython.bint = self.x.sections.swap
         split: cython.bint = self.base is not None
@@ -195,7 +199,7 @@ class Run(Ring):
 
     @cython.cfunc
     def check(self, written: cython.pointer[cython.const[Written]]):
-        """Raises `InternalError` if what is about to be written is no BTF."""
+        """Raises `InternalError` if what is about to be written is not valid BTF."""
         error: WireError
         code: cython.int
         with cython.nogil:
