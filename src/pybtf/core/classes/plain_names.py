@@ -1,6 +1,6 @@
-"""Names that kernels take: letters of ASCII, digits and `_`, not a digit first, fewer than 128.
+"""Names that kernels accept: ASCII letters, digits and `_`, not a digit first, fewer than 128 bytes.
 
-Types of C++ and Rust have others, `Option<u32>`, and a kernel that meets one refuses the whole BTF. With
+Types of C++ and Rust have others, such as `Option<u32>`, and a kernel that meets one refuses the whole BTF. With
 `degrade`, `_` replaces every other character. Numbers and tags may have any name.
 """
 

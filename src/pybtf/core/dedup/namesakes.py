@@ -1,6 +1,6 @@
 """Structs that a module defines itself although its base has one of that name, of another size.
 
-On the BTF of its own kernel a module has hardly any: pipeline/belonging.py says what follows from that.
+On the BTF of its own kernel, a module has hardly any: pipeline/belonging.py says what follows from that.
 """
 
 import cython

@@ -13,7 +13,7 @@ out in three cases (equivalence.py):
 - *The pair was met before.* Then what it leads to is looked into all the same, before the walk succeeds.
 - *y was met with another x', and x' and x are identical.* Then what x' leads to is looked into, and not what x leads
   to. The words are the same, but of two copies one may be mapped to a type by now from which the other still differs
-  (tests/btf/test_refuted.py has such a list). So say that in the types at hand, and all they reach, no two have one
+  (tests/btf/test_refuted.py has such a list). So suppose that of the types at hand, and all they reach, no two share
   kind and name: they are a *group*. Then x' and x are nameless, and equal in all words down to names, which are the
   same types in both. A walk by way of x' meets the same mismatch, unless there is one of three things in between: an
   array, of which `identical` does not look at the elements; a nameless struct or union, which may be mapped where its
@@ -22,16 +22,16 @@ out in three cases (equivalence.py):
 
 A walk that fails because x' and x are not identical proves nothing, since another may meet x first.
 
-There are no more pairs than types, about, which is enough where units have their names once. Nameless structs of one
-shape may have any number; then all pairs are forgotten now and then.
+About as many pairs as types are remembered, at most, which is enough where units have each name once. There may be
+any number of nameless structs of one shape; then all pairs are forgotten now and then.
 
 Groups are found as candidates come: a candidate joins the group at hand, with all it reaches, if that leaves names
 unique, and begins another one if not. Units of a program are groups of their own, mostly. Where a type reaches a name
 twice, nothing is noted.
 
-All this begins only when failing comparisons have taken many steps. No kernel that was met comes to it: seven took none
-to two steps for each type, an eighth of what it takes. With a base it is not done: the types of a module are few. In
-builds with PYBTF_CHECK=1 it begins at once, and each answer is proved by walking on.
+All this begins only when failing comparisons have taken many steps. No kernel that was tried comes that far: seven took
+at most two steps for each type, an eighth of what it takes. With a base it is not done: the types of a module are few.
+In builds with PYBTF_CHECK=1 it begins at once, and each answer is proved by walking on.
 """
 
 import cython

@@ -2,18 +2,18 @@
 
 Of nearly all DIEs of a kernel, compilers write nearly all attributes in forms of fixed size. The offsets of what is
 wanted, a name, a type and a number, then follow from the abbreviation, and its program (abbrevs.py) need not run for
-each DIE. The layout is derived from the program, so the two cannot disagree. Functions with code have none, as gcc says
-in a block where their frame is; base types neither, as they are few.
+each DIE. The layout is derived from the program, so the two cannot disagree. Functions with code have no layout,
+because gcc describes their frame base in a block; base types have none because they are few.
 
-What is of no fixed size can be in few places. gcc writes a name that is no longer than an offset into the DIE itself.
-Such a name comes first, as do clang's places of code and data in functions, and all offsets are counted from its end.
-An enumerator may end with its value. An alignment is a number of one byte.
+Values of variable size are allowed in a few places only. gcc writes a name that is no longer than an offset into the
+DIE itself. Such a name comes first, as do clang's places of code and data in functions, and all offsets are counted
+from its end. An enumerator may end with its value. An alignment is a number of one byte.
 
 clang's names of DWARF 5 are indexes into a table of offsets. An abbreviation with anything unusual has no layout: other
 forms, other wanted attributes, an attribute that is there twice. A DIE with something unusual, such as an offset that
 leads nowhere, is left to die_reader.py, which reports it (die_fast_path.py).
 
-Of what is passed over, only the size is asked for (passing.py), and that is said by a *passage*.
+Of a DIE that is passed over, only the size is needed (passing.py); its *passage* says how to find it.
 """
 
 import cython

@@ -2,19 +2,19 @@
 
 `dwz -m` moves what several files have in common into one more file, their *alternate file*, and leaves references into
 it. Its units are appended to those of the file itself (dwarf/alternate.py), so that a reference is an offset of
-`.debug_info` as any other, a little larger. What remains to be said is which of its units are decoded: an alternate
-file has the types of a whole distribution, and the file needs some of them.
+`.debug_info` as any other, a little larger. What remains is to choose which of its units are decoded: an alternate
+file has the types of a whole distribution, and the file needs only some of them.
 
 The rules are pahole's, found by experiment. These units are needed:
 
 - a unit with a DIE to which the file itself refers: by DW_AT_type, DW_AT_abstract_origin or DW_AT_specification of any
-  DIE that is decoded, whether or not a type comes of it; by DW_AT_import of an imported declaration or module; or as
+  DIE that is decoded, whether or not it becomes a type; by DW_AT_import of an imported declaration or module; or as
   the type tag of a pointer, as GCC writes them (btf_tags.py);
 - a partial unit that is imported, by the file itself or by *any* unit of the alternate file, needed or not.
 
 References within the alternate file make no unit needed. Those that lead outside the decoded units are void, and
 `lost_references` counts them, for a warning. The needed units are decoded in the order they have, each once, and before
-the file itself. Hence a survey goes first: over the roots of the alternate file and their children, and over the whole
+the file itself. So a survey comes first: over the roots of the alternate file and their children, and over the whole
 file, whose objects are then thrown away.
 """
 

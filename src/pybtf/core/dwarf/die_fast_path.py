@@ -1,8 +1,8 @@
 """Reading DIEs at a glance: those of known layout (abbrev_layout.py), in frames where their tags have their usual
 meaning.
 
-Each part does to the tables of the unit what the function for its tag does (die_objects.py, open_objects.py), for the
-case that only those attributes are there which the layout has. Before anything is changed, everything that the
+Each part does to the tables of the unit what the function for its tag does (die_objects.py, open_objects.py), if the
+DIE has no attributes but those of the layout. Before anything is changed, everything that the
 slow path would check is checked. If anything is unusual, nothing is done, and the DIE takes the slow path.
 
 Wanted values are read without asking whether they are there; those that are not are masked out. So the same few steps

@@ -5,7 +5,7 @@ is a slot for every four bytes of the unit. All slots have to stay in a cache, s
 enough, because indices mostly ascend with the offsets (a type that others are nested in is the exception). Each block
 of 64 slots has the index of its first type, and a slot says how much larger its own is.
 
-A hash table has what does not fit: indices that are too far from that of their block, types of other units, and the
+A hash table holds what does not fit: indices that are too far from that of their block, types of other units, and the
 second of two types that begin within four bytes, which is rare (`const void` is a DIE of one byte). In a unit of
 megabytes, as merged units are, it has all types: there would be far more slots than types.
 

@@ -7,7 +7,7 @@ the file is first decoded as usual. If that fails, it is decoded again with a li
 - *While DIEs are read*, the tables only grow. If a unit fails, they go back to where they were before it (`Tables`),
   and the walk goes on with the next. If what failed is a partial unit that it imports, that one is left out, and the
   unit is walked again.
-- *After that* (chains of origins that come back, prototypes without end), a fault is set aside (`Unit.aside`), and the
+- *After that* (cycles of origins, endless prototypes), a fault is set aside (`Unit.aside`), and the
   pass goes on to find the others; then all units that have one are left out, and everything is decoded again.
 
 Both are bounded. Wasted walking is counted in bytes; once it reaches `VAIN` times .debug_info, a unit

@@ -1,9 +1,9 @@
 """Passing over DIEs of which nothing is wanted: what is in a call, for example, or in a function that was inlined.
 
 gcc says where the next sibling of such a DIE is. clang does not, and then all that is inside has to be gone through. Of
-each DIE only the size matters there. Its abbreviation tells it, but for one or two parts that begin with their own size
-(`Passage` in abbrev_layout.pxd). A part that is longer than usual and all that is unusual are left to die_reader.py,
-which reports what is damaged.
+each DIE only the size matters there. The abbreviation gives it, except for one or two parts that begin with their own
+size (`Passage` in abbrev_layout.pxd). Parts that are longer than usual, and whatever else is unusual, are left to
+die_reader.py, which reports damage.
 """
 
 import cython

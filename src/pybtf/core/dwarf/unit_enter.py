@@ -1,4 +1,4 @@
-"""Entering a unit: the walker's reader is set to its first DIE, in the file it is in, with its abbreviations."""
+"""Entering a unit: the walker's reader is set to its first DIE, with the unit's abbreviations and sections."""
 
 import cython
 from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t

@@ -1,8 +1,8 @@
 """Units of which all is kept: straight into the list of types, with final ids.
 
 On a base, and where several files make one BTF, no type is dropped before the de-duplication. Then nothing has to wait
-for the last unit: the ids of a unit go on where those of the one before end, and a small id is the id less a constant.
-So its records, and the strings in them, are visited once.
+for the last unit: the ids of a unit continue where those of the one before end, and an id is the small id plus a
+constant. So its records, and the strings in them, are visited once.
 
 On a base, names become offsets in the output here, because those of the base are offsets; otherwise they remain string
 ids.

@@ -1,9 +1,9 @@
 """From the type list of an encoding on a base to the bytes of split BTF.
 
-Records of the base name strings by their offset in its string section; own records do so only from here on, because
-only then equal names are equal words. So names become offsets before the de-duplication (without a base it works on
-string ids, which are as good among themselves), and what survives needs no more than to move together: references are
-final ids or ids of survivors, whose numbers go on where those of the base end.
+Records of the base name strings by their offset in its string section. For equal names to be equal words, own records
+must do the same before the de-duplication. (Without a base it works on string ids, which serve as well when there are
+no others.) What survives only has to be moved together: references are final ids or ids of survivors, whose numbers
+continue where those of the base end.
 """
 
 import cython

@@ -2,8 +2,8 @@
 (append_unit.py), and after the last one appends what concerns the file as a whole: functions by name, and sections of
 variables.
 
-Type ids and string offsets are given by the encoder and nowhere else, which is why the output does not depend on
-who decoded what when.
+Only the encoder assigns type ids and string offsets, so the output does not depend on which worker decoded what, and
+when.
 """
 
 import cython
@@ -344,7 +344,7 @@ def merge_sort(
     p: cython.pointer[SectionEntry], spare: cython.pointer[SectionEntry], n: cython.size_t, sections: cython.bint
 ) -> cython.void:
     """Sorts stably by section, or by offset. In a section of 2 GiB or more the differences of offsets are in no order,
-    and the result depends on what is compared with what: halves are merged as the reference's C library does.
+    and the result depends on what is compared with what: halves are merged as the C library under pahole does.
     """
     half: cython.size_t = n // 2
     a: cython.size_t = 0
