@@ -271,6 +271,16 @@ def test_signatures(version: int, linked: bool, tmp_path: Path) -> None:
     assert not done.report.warnings
 
 
+@pytest.mark.parametrize("version", [4, 5])
+def test_a_signature_that_is_a_reference_in_the_unit(version: int, tmp_path: Path) -> None:
+    """The reference looks at no DW_AT_signature; with one that is no signature, a struct stays what it is."""
+    path = tmp_path / "file"
+    own = named("structure_type", "own", ("byte_size", "data1", 4), ("signature", "ref4", "int"), label="own")
+    path.write_bytes(kernel(program(version, *MAIN, own, typedef("o", "own"))).data)
+    found = {repr(key) for key in meanings(bytes(pybtf.encode(path, jobs=1).data))}
+    assert any("'Typedef', 'o'" in text and "('Struct', 'own')" in text for text in found), found
+
+
 def test_clang_is_recognised_behind_type_units(tmp_path: Path) -> None:
     """Type units have no producer; that of the first unit which is none counts."""
     nocall = ("calling_convention", "data1", 3)

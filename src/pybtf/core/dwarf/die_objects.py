@@ -45,8 +45,8 @@ def fill_type(w: cython.pointer[Walker], t: cython.pointer[Type]) -> cython.void
 @cython.exceptval(check=False)
 def open_type(w: cython.pointer[Walker], mode: uint8_t, mark: uint32_t) -> cython.int:
     f: cython.pointer[Frame]
-    if die_has(cython.address(w.d), D_SIGNATURE) and w.type_units.n:
-        return open_alias(w)
+    if die_has(cython.address(w.d), D_SIGNATURE) and w.type_units.n and w.d.a[D_SIGNATURE].cls == A_SIG8:
+        return open_alias(w)  # one of another form is of no compiler, and says nothing
     f = open_frame(w, mode, mark)
     if f == cython.NULL:
         return FAILED
