@@ -5,8 +5,10 @@
 Each seed is a program of tools/generate/odd_dies.py: many oddities at a time, in up to three units. Without --features
 it is encoded with two lists of features, as the seed decides. `odd_attributes` and `odd_tags` beside it change one
 thing at a time. With --shapes the programs are given these shapes of tools/generate/odd_shapes.py, such as object files
-or repeated units; with `--shapes random` those that the seed decides. With the shape `base` the lists of features are
-tried on a base as well as with `distilled_base`.
+or repeated units; `random` are those that the seed decides. With the shape `base` the lists of features are tried on a
+base as well as with `distilled_base`. Of a program whose DWARF the reference cannot read (`signatures`, `split`,
+`supplement`), it is given a twin that has the same DIEs in a way it can read. With `dwz` and `multifile` add `copies`:
+that program wants something that is there twice.
 
 A line is printed for each output that differs. It is one, too, if only one of the two writes BTF, unless the reference
 crashes or hangs, or pybtf refuses what docs/differences.md says that it refuses. The last line has the counts. Exit
@@ -53,17 +55,27 @@ def lists(seed: int) -> tuple[str, str]:
     return rng.choice(COMMON), ",".join([*some, "reproducible_build"])
 
 
-def verdict(path: Path, features: str, base: Path | None = None, options: Mapping[str, str] | None = None) -> Verdict:
-    """What the two make of a file, and if that is "different" the cause."""
+def verdict(
+    path: Path,
+    features: str,
+    base: Path | None = None,
+    options: Mapping[str, str] | None = None,
+    twin: tuple[Path, str] | None = None,
+) -> Verdict:
+    """What the two make of a file, and if that is "different" the cause. The reference is given `twin`, and features
+    in addition, if there is one.
+    """
     told = dict(options or {})
     on_base = {"base": base, "force_base": True} if base else {}
+    theirs, more = twin or (path, "")
+    given = ",".join(filter(None, (features, more)))
     distilled = base is not None and "distilled_base" in features
     try:
         if base is not None and distilled:
-            golden, below = oracle.run_in_place(path, features, base)
+            golden, below = oracle.run_in_place(theirs, given, base)
         else:
             known = {**told, "btf_base": base} if base else told
-            golden, below = oracle.run(path, features, options=known, timeout=10), None
+            golden, below = oracle.run(theirs, given, options=known, timeout=10), None
     except subprocess.TimeoutExpired:
         return "a hang of the reference", ""
     ours = subject.encode(path, features, 1, timeout=30, **on_base, **({} if distilled else told))
@@ -88,33 +100,40 @@ def verdict(path: Path, features: str, base: Path | None = None, options: Mappin
 
 
 def compare(
-    seeds: range, features: str | None, shapes: Sequence[str] | None = (), keep: Path | None = None
+    seeds: range, features: str | None, shapes: Sequence[str] = (), keep: Path | None = None
 ) -> Counter[str]:
-    """How often each verdict is found; the differences are printed. Shapes that are None are those of the seed."""
+    """How often each verdict is found; the differences are printed."""
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as scratch:
         folder = keep or Path(scratch)
         path, below, whole = folder / "odd.elf", folder / "base.btf", folder / "base.elf"
+        other = folder / "twin.elf"
         for seed in seeds:
+            base: Path | None = None
+            twin: tuple[Path, str] | None = None
             try:
                 made = odd_shapes.shaped(seed, shapes)
             except odd_dies.UNBUILDABLE:
                 counts["unbuildable"] += 1
                 continue
             path.write_bytes(made.data)
-            base = None
+            for name, data in made.beside.items():
+                (folder / name).write_bytes(data)
+            if made.twin is not None:
+                other.write_bytes(made.twin)
+                twin = other, "force_cu_merging" if made.merged_twin else ""
             if made.base is not None:
                 whole.write_bytes(made.base)
-                data = oracle.run(whole, f"{oracle.USUAL},global_var").data
-                if data is None:
+                there = oracle.run(whole, f"{oracle.USUAL},global_var").data
+                if there is None:
                     counts["without a base"] += 1
                     continue
                 base = below
-                base.write_bytes(data)
+                base.write_bytes(there)
             for each in (features,) if features else lists(seed):
                 for more in ("", ",distilled_base") if base else ("",):
                     given = ",".join(filter(None, (each, made.features))) + more
-                    result, cause = verdict(path, given, base, made.options)
+                    result, cause = verdict(path, given, base, made.options, twin)
                     counts[result] += 1
                     if result == "different":
                         print(f"seed {seed} ({' '.join(sorted(made.shapes))}) --features {given}: {cause}", flush=True)
@@ -125,14 +144,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=parse_seeds, default="0:300", help="A:B (without B) or one seed")
     parser.add_argument("--features", help="the same for all; default: the seed decides")
-    parser.add_argument("--shapes", default="", help=f"some of {','.join(odd_shapes.SHAPES)}, or random")
+    parser.add_argument("--shapes", default="", help=f"some of {','.join(odd_shapes.ALL)}, or random")
     parser.add_argument("--keep", type=Path, help="a folder for the last input and its base")
     options = parser.parse_args()
     shapes = [each for each in options.shapes.split(",") if each]
-    if not {*shapes} <= {*odd_shapes.SHAPES, "random"}:
+    if not {*shapes} <= {*odd_shapes.ALL, "random"}:
         parser.error(f"no shape: {options.shapes}")
     try:
-        counts = compare(options.seeds, options.features, None if "random" in shapes else shapes, options.keep)
+        counts = compare(options.seeds, options.features, shapes, options.keep)
     except reference.Unavailable as reason:
         print(f"cannot fetch: {reason}", file=sys.stderr)
         return 1

@@ -1,6 +1,7 @@
 """Shapes that programs of odd_dies.py are given: object files, compressed sections, repeated units, bases and more.
 
-A seed decides the shapes of a program, unless they are given. `copies` repeats units with slight differences, as
+A seed decides the shapes of a program, unless they are given. It decides on no shape of odd_apart.py and
+odd_alternate.py, which put DWARF into type units and several files. `copies` repeats units with slight differences, as
 headers do that change between two units: de-duplication has to see which of the types are the same.
 """
 
@@ -10,16 +11,29 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
+from types import MappingProxyType
 from typing import Any
 
 from tests.builders.dwarfwriter import Die, Fixup, Unit, die, dwarf
 from tests.builders.elfwriter import Reloc, Section, Symbol, elf
 from tests.builders.kernelish import FLAVOURS, Flavour, kernel, sections
+from tools.generate.odd_alternate import dwz, with_alternate, with_supplement
+from tools.generate.odd_apart import Parts, with_split_units, with_type_units
 from tools.generate.odd_dies import Maker, Program
 from tools.generate.odd_mending import Mending
 from tools.generate.odd_values import FUNCTIONS, NAMES, Attribute
 
 SHAPES = ("object", "compressed", "copies", "merged", "languages", "names", "dwarf64", "machines", "partial", "base")
+APART = {
+    "signatures": with_type_units,
+    "split": with_split_units,
+    "alternate": with_alternate,
+    "supplement": with_supplement,
+}
+"""Shapes that put DWARF into several places. A program has one of these at most."""
+WRITTEN = ("dwz", "multifile")
+"""What the program `dwz` does, to a file or to two."""
+ALL = (*SHAPES, *APART, *WRITTEN)
 LANGUAGES = ("c11", "rust", "c++,c99", "c99", "asm", "c11,rust", "c++,rust,c89")
 VARIABLES = {"v": "f", "w": "g", "counter": "h", "x": "k"}
 STRUCTS = ("structure_type", "union_type", "class_type")
@@ -36,13 +50,17 @@ class Shaped:
     base: bytes | None = None
     features: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
+    beside: Mapping[str, bytes] = field(default_factory=dict)  # files in the same folder, by name
+    twin: bytes | None = None  # what the reference is given instead, with `force_cu_merging` if `merged_twin`
+    merged_twin: bool = False
 
 
 def shaped(seed: int, given: Sequence[str] | None = None) -> Shaped:
-    """The program of a seed in the shapes given, or in some that the seed decides."""
+    """The program of a seed in the shapes given; `random`, or none given, are some of SHAPES that the seed decides."""
     rng = Random(f"odd shapes {seed}")
     drawn = rng.sample(SHAPES, rng.choice((1, 2, 3, 4)))
-    shapes = frozenset(drawn if given is None else given)
+    wanted = ("random",) if given is None else given
+    shapes = frozenset(wanted) - {"random"} | frozenset(drawn if "random" in wanted else ())
     maker = Maker(seed)
     maker.on |= {{"merged": "across"}.get(each, each) for each in shapes & {"languages", "partial", "merged"}}
     if "machines" in shapes:
@@ -66,21 +84,46 @@ def shaped(seed: int, given: Sequence[str] | None = None) -> Shaped:
     if "languages" in shapes and rng.random() < 0.8:
         options = {rng.choice(("lang_exclude", "lang_exclude", "lang")): rng.choice(LANGUAGES)}
     merged = "force_cu_merging" if "merged" in shapes else ""
-    return Shaped(_file(made, shapes, rng), shapes, below, merged, options)
+    apart = [APART[each] for each in APART if each in shapes]
+    parts = apart[0](made, rng) if apart else Parts(made.units)
+    data = _file(_with(made, parts.units, parts.sections), shapes, rng, parts.debug)
+    beside, twin = parts.beside, None
+    if parts.twin is not None:
+        twin = _file(_with(made, parts.twin, parts.twin_sections), shapes, rng)
+    if not shapes.isdisjoint(WRITTEN):
+        other = None
+        if "multifile" in shapes:
+            other = _file(made._replace(units=Mending(Copies(rng).of(made.units, "o")).units), shapes, rng)
+        data, beside = dwz(data, other)
+    return Shaped(data, shapes, below, merged, options, beside, twin, "signatures" in shapes)
 
 
-def _file(made: Program, shapes: frozenset[str], rng: Random) -> bytes:
+def _with(made: Program, units: list[Unit], sections: Sequence[Section]) -> Program:
+    return made._replace(units=units, sections=[*made.sections, *sections])
+
+
+def _file(
+    made: Program, shapes: frozenset[str], rng: Random, debug: Mapping[str, bytes] = MappingProxyType({})
+) -> bytes:
     level = rng.choice((0, 9)) if "compressed" in shapes else None
     if "object" in shapes:
         return _object(made, level)
     written = dwarf(made.units, little=made.flavour.little)
+    written = written._replace(sections={**written.sections, **debug})
     if level == 0 and rng.random() < 0.5:
         contents = {
             name.replace(".debug", ".zdebug"): b"ZLIB" + len(data).to_bytes(8, "big") + zlib.compress(data, 0)
             for name, data in written.sections.items()
         }
         written, level = written._replace(sections=contents), None
-    return kernel(written, made.flavour, extra_sections=made.sections, symbols=made.symbols, compress=level).data
+    return kernel(
+        written,
+        made.flavour,
+        extra_sections=made.sections,
+        symbols=made.symbols,
+        compress=level,
+        loaded=not shapes.isdisjoint(WRITTEN),  # `dwz` wants a program header
+    ).data
 
 
 def _object(made: Program, level: int | None) -> bytes:
@@ -131,7 +174,7 @@ def _target(fixup: Fixup, own: Sequence[Section]) -> tuple[str, int]:
     if fixup.target:
         return fixup.target, fixup.value
     for each in own:
-        if each.address <= fixup.value < each.address + 0x1000:
+        if each.flags and each.address <= fixup.value < each.address + 0x1000:
             return each.name, fixup.value - each.address
     return "", 0
 
