@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
 import pybtf
 from pybtf.errors import InternalError
 from tests.builders.dwarfwriter import Die, Unit, die
+from tests.builders.kernelish import kernel
 from tests.conftest import Require
-from tools.generate import gen_functions, odd_dies, odd_shapes, odd_values
+from tests.dwarf.test_containers import MAIN
+from tests.dwarf.test_containers import program as program_of_types
+from tools.generate import gen_functions, odd_dies, odd_shapes, odd_values, shared_programs
 from tools.generate.odd_mending import Mending
 from tools.generate.odd_values import Attribute
+from tools.generate.untyped import without_type_units
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="the functions are those of x86-64")
@@ -115,6 +121,69 @@ def test_shapes(tmp_path: Path) -> None:
     assert len(seen) == 8  # `base` alone does not change the file
     drawn = [odd_shapes.shaped(seed).shapes for seed in range(60)]
     assert frozenset.union(*drawn) == set(odd_shapes.SHAPES)
+
+
+@pytest.mark.parametrize("shape", odd_shapes.APART)
+def test_shapes_apart(shape: str, tmp_path: Path) -> None:
+    """DWARF in several places, and the twin for the reference, say the same. Some programs have nothing to part."""
+    made = []
+    for seed in range(12):
+        with suppress(*odd_dies.UNBUILDABLE):
+            made.append(odd_shapes.shaped(seed, [shape]))
+            assert made[-1] == odd_shapes.shaped(seed, [shape])
+    assert len(made) > 4
+    for each in made:
+        assert bool(each.beside) == (shape != "signatures")
+        assert (each.twin is None) == (shape == "alternate")
+        for name, data in {"file": each.data, "twin": each.twin or each.data, **each.beside}.items():
+            (tmp_path / name).write_bytes(data)
+        answers = []
+        for name, more in (("file", ""), ("twin", ",force_cu_merging" if each.merged_twin else "")):
+            with suppress(pybtf.PybtfError):
+                answers.append(pybtf.encode(tmp_path / name, features=f"default{more}").data)
+        assert len(answers) != 1
+        assert not answers or answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("shape", odd_shapes.WRITTEN)
+def test_shapes_of_dwz(shape: str, tmp_path: Path, require: Require) -> None:
+    require("dwz")
+    made = []
+    for seed in range(6):
+        with suppress(*odd_dies.UNBUILDABLE):
+            made.append(odd_shapes.shaped(seed, [shape, "copies"]))
+    assert made
+    for each in made:
+        for name, data in {"file": each.data, **each.beside}.items():
+            (tmp_path / name).write_bytes(data)
+        with suppress(pybtf.InputError):
+            pybtf.encode(tmp_path / "file")
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_the_twin_of_a_file_with_type_units(version: int, tmp_path: Path, require: Require) -> None:
+    """It has none, and says the same."""
+    require("objcopy")
+    file, twin = tmp_path / "file", tmp_path / "twin"
+    file.write_bytes(kernel(program_of_types(version, *MAIN)).data)
+    without_type_units(file, twin)
+    expected = pybtf.encode(file, features="default").data
+    assert pybtf.encode(twin, features="default,force_cu_merging").data == expected
+    with twin.open("rb") as opened:
+        units = list(ELFFile(opened).get_dwarf_info().iter_CUs())
+        assert [each.get_top_DIE().tag for each in units] == ["DW_TAG_compile_unit"] * 3
+    without_type_units(twin, tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
+def test_shared_programs(tmp_path: Path, require: Require) -> None:
+    for tool in ("gcc", "ld", "dwz"):
+        require(tool)
+    for number in (0, 1):
+        program = shared_programs.program(number)
+        assert program == shared_programs.program(number)
+        program.make(tmp_path, tmp_path / "program.elf")
+        assert pybtf.encode(tmp_path / "program.elf").data
 
 
 def test_copies_differ_and_refer_to_what_is_there() -> None:

@@ -4,13 +4,17 @@
     python -m tools.compare.differential --varied --seeds 0:2000
     python -m tools.compare.differential --functions --seeds 0:240
     python -m tools.compare.differential --options --seeds 0:500
+    python -m tools.compare.differential --dwz --seeds 0:300
+    python -m tools.compare.differential --types --seeds 0:300
     python -m tools.compare.differential FILE.elf ...
 
 Each seed is a program of tools/generate/randprog.py; without --features it is encoded with the usual features, or
 with some of them removed or `global_var` added, as the seed decides, with 1 to 3 workers. With --varied it is
 a number of variations.py: a program (own or csmith's), its build, and six lists of features. With --functions it is one
 of gen_functions.py: DWARF that no compiler writes, about functions, with and without true_signature. With --options it
-is one of odd_options.py: rare options of compilers. A program on which the two differ is kept under
+is one of odd_options.py: rare options of compilers. With --dwz it is one of shared_programs.py, given to `dwz` or
+`dwz -m`; with --types one that has type units, too. These the reference cannot read: it is given a twin
+that has none (tools/generate/untyped.py). A program on which the two differ is kept under
 `.cache/differences/SEED/`: its units, the ELF file, both outputs, `cause.txt`. With --shrink its units are then
 reduced, line by line, while the outputs still differ.
 The exit status is 1 if anything differs. A case on which the reference writes nothing is the same if pybtf
@@ -31,7 +35,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-from tools.generate import gen_functions, odd_options, randprog, variations
+from tools.generate import gen_functions, odd_options, randprog, shared_programs, variations
 from tools.golden import toolchain
 from tools.judge import btfdiff, oracle, reference, subject
 
@@ -98,10 +102,44 @@ def options_case(number: int, features: str | None) -> Case:
     return Case(number, lists, 1 + number % 3, program, label)
 
 
+@dataclass(frozen=True)
+class TypesCase(Case):
+    """A program with type units. The reference is asked about its twin."""
+
+    def compare(self, elf: Path, ask: Callable[..., oracle.Answer]) -> tuple[str, str]:
+        if not elf.with_name("twin.elf").exists():
+            return super().compare(elf, ask)
+        for features in self.features:
+            golden = ask(elf.with_name("twin.elf"), f"{features},force_cu_merging")
+            cause = verdict(golden, subject.encode(elf, features, self.jobs))
+            if cause:
+                return features, cause
+        return "", ""
+
+
+def shared_case(number: int, features: str | None) -> Case:
+    """What a number of tools/generate/shared_programs.py is encoded with."""
+    program = shared_programs.program(number)
+    lists = (features,) if features else (oracle.USUAL, "default,global_var,true_signature")
+    label = f"{program.builds[0]} {'dwz -m' if program.several else 'dwz'}"
+    return Case(number, lists, 1 + number % 3, program, label)
+
+
+def types_case(number: int, features: str | None) -> Case:
+    """The same with type units."""
+    program = shared_programs.program(number, types=True)
+    done = ("dwz -m" if program.several else "dwz") if program.limits else "as it is"
+    lists = (features,) if features else (oracle.USUAL, "default,global_var,true_signature")
+    return TypesCase(number, lists, 1 + number % 3, program, f"{program.builds[0]} types, {done}")
+
+
 def compare(path: Path, features: str, jobs: int, ask: Callable[..., oracle.Answer] = oracle.ask) -> str:
     """Empty if both answer alike, else the cause in a line."""
-    golden = ask(path, features)
-    ours = subject.encode(path, features, jobs)
+    return verdict(ask(path, features), subject.encode(path, features, jobs))
+
+
+def verdict(golden: oracle.Answer, ours: subject.Outcome) -> str:
+    """Empty if the two answers are alike, else the cause in a line."""
     if golden.data is None:
         if ours.refused:
             return ""
@@ -140,6 +178,9 @@ def keep(case: Case, features: str, elf: Path, folder: Path, cause: str) -> None
     for source in sorted(folder.glob("u*.[cs]")):
         shutil.copy(source, home)
     shutil.copy(elf, home)
+    for beside in ("alt.debug", "twin.elf"):
+        if (folder / beside).exists():
+            shutil.copy(folder / beside, home)
     golden, ours = oracle.run(elf, features), subject.encode(elf, features, case.jobs)
     for name, data in (("golden.btf", golden.data), ("ours.btf", ours.data)):
         if data is not None:
@@ -253,15 +294,23 @@ def main() -> int:
     parser.add_argument("--varied", action="store_true", help="seeds are numbers of tools/generate/variations.py")
     parser.add_argument("--functions", action="store_true", help="seeds are numbers of tools/generate/gen_functions.py")
     parser.add_argument("--options", action="store_true", help="seeds are numbers of tools/generate/odd_options.py")
+    parser.add_argument("--dwz", action="store_true", help="seeds are numbers of tools/generate/shared_programs.py")
+    parser.add_argument("--types", action="store_true", help="the same with type units")
     parser.add_argument("--jobs", type=int, default=2, help="programs at a time")
     parser.add_argument("--features", help="the same for all; default: the seed decides")
     parser.add_argument("--shrink", action="store_true", help="reduce the first three differing programs")
     options = parser.parse_args()
     if options.functions and options.shrink:
         parser.error("--functions does not go with --shrink")
-    if options.functions + options.varied + options.options > 1:
-        parser.error("only one of --varied, --functions and --options")
-    makers = ((options.functions, functions_case), (options.varied, varied_case), (options.options, options_case))
+    makers = (
+        (options.functions, functions_case),
+        (options.varied, varied_case),
+        (options.options, options_case),
+        (options.dwz, shared_case),
+        (options.types, types_case),
+    )
+    if sum(asked for asked, _ in makers) > 1:
+        parser.error("only one of --varied, --functions, --options, --dwz and --types")
     maker = next((each for asked, each in makers if asked), case_of)
     try:
         if options.files:

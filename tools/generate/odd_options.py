@@ -72,10 +72,10 @@ def draw(rng: Random, compiler: str) -> str:
 def program(number: int) -> randprog.Program:
     """The program of a number."""
     rng = Random(f"odd options {number}")
-    compiler = rng.choice([name for name in ("gcc", "clang", "clang16", "clang19") if _is_here(name)])
+    compiler = rng.choice([name for name in ("gcc", "clang", "clang16", "clang19") if is_here(name)])
     level, dwarf, form = rng.choice(["O0", "O1", "O2", "O2"]), rng.choice("45"), rng.choice(["obj", "exe"])
     build = toolchain.Build(compiler, level, dwarf, form)
-    chosen = randprog.generate(number) if rng.random() < 0.5 else _of_fixtures(number, rng)
+    chosen = randprog.generate(number) if rng.random() < 0.5 else of_fixtures(number, rng)
     common = draw(rng, compiler)
     first = rng.randrange(len(chosen.units))
     if rng.random() < 0.1:  # Of one unit: no linker takes several without being told.
@@ -89,11 +89,12 @@ def program(number: int) -> randprog.Program:
     return replace(chosen, builds=[build] * len(chosen.units), options=options)
 
 
-def _is_here(name: str) -> bool:
+def is_here(name: str) -> bool:
+    """Whether a compiler of toolchain.py is installed."""
     return name in toolchain.COMPILERS and shutil.which(toolchain.COMPILERS[name].argv[0]) is not None
 
 
-def _of_fixtures(number: int, rng: Random) -> randprog.Program:
+def of_fixtures(number: int, rng: Random) -> randprog.Program:
     """A program of one to four sources, some of them twice."""
     sources = sorted(SOURCES.glob("*.c"))
     picked = [rng.choice(sources) for _ in range(rng.randint(1, 4))]
