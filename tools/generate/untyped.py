@@ -91,7 +91,7 @@ class _Reader:
                 return None
         if label is not None:
             if label not in self.aliases:
-                return name, form if form in NEAR else "ref_addr", label
+                return name, "ref4" if form in NEAR else "ref_addr", label  # the offset may be larger than it was
             target = self.aliases[label]
             return (name, "ref_addr", target) if target else None
         if form in TEXTS:
