@@ -72,7 +72,8 @@ def verdict(
     distilled = base is not None and "distilled_base" in features
     try:
         if base is not None and distilled:
-            golden, below = oracle.run_in_place(theirs, given, base)
+            beside = [*path.parent.glob("*.debug")]
+            golden, below = oracle.run_in_place(theirs, given, base, beside)
         else:
             known = {**told, "btf_base": base} if base else told
             golden, below = oracle.run(theirs, given, options=known, timeout=10), None

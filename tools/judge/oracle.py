@@ -106,11 +106,15 @@ def ask(path: Path, features: str, options: Mapping[str, str] | None = None, bas
     return _remembered(question, lambda: run(path, features, jobs, options))
 
 
-def run_in_place(path: Path, features: str, base: Path) -> list[Answer]:
-    """Asks the reference to put BTF into a copy of an ELF file: its `.BTF`, and its `.BTF.base`."""
+def run_in_place(path: Path, features: str, base: Path, beside: Sequence[Path] = ()) -> list[Answer]:
+    """Asks the reference to put BTF into a copy of an ELF file: its `.BTF`, and its `.BTF.base`. Files `beside` it, as
+    an alternate file is, are copied with it.
+    """
     from elftools.elf.elffile import ELFFile
 
     with tempfile.TemporaryDirectory(prefix="pybtf-ref-") as folder:
+        for each in beside:
+            shutil.copy(each, folder)
         copy = shutil.copyfile(path, Path(folder) / path.name)
         argv = [*reference.pahole(), "-J", f"--btf_features={features}", f"--btf_base={base.absolute()}", copy.name]
         done = subprocess.run(
