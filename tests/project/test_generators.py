@@ -77,6 +77,7 @@ def test_mended_dies() -> None:
         root = die("compile_unit", label="u0_root", children=[
             die("base_type", ("byte_size", "data1", 4), label="u0_int"),
             die("typedef", label="void"),
+            die("const_type", ("type", "ref4", "void"), label="const"),
             die("pointer_type", label="pointer"),
             die("structure_type", ("byte_size", "data1", 1), label="byte"),
             die("subprogram", children=[die("variable", label="inner")]),
@@ -103,6 +104,8 @@ def test_mended_dies() -> None:
     assert after("array_type", to_pointer) == (to_pointer,)
     assert after("member", plain, bits) == (plain, bits)
     assert after("member", to_void) == (to_void,)
+    assert after("variable", to_void) == (to_void,)
+    assert after("variable", ("type", "ref4", "const")) == (plain,)
 
 
 def test_shapes(tmp_path: Path) -> None:

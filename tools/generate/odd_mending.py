@@ -35,6 +35,7 @@ class Mending:
     * a variable that specifies a variable of a function;
     * a struct or enumeration without a name that specifies a DIE of another kind;
     * an array of void: it becomes one of `int`;
+    * a variable of `const void` and the like: it becomes an `int`;
     * a bit-field of void, or of a struct without a size, or of one byte: it becomes an `int`;
     * an empty name of a variable.
     """
@@ -65,6 +66,10 @@ class Mending:
         it = self.end(label, QUALIFIERS)
         return it is not None and (it.tag not in STRUCTS or value(it, "byte_size") not in (None, 0, 1))
 
+    def is_qualified_void(self, label: str | None) -> bool:
+        """Whether a type is void with `const` or the like. A mere typedef of void is not."""
+        return self.end(label, ("typedef",)) is not None and self.end(label, QUALIFIERS) is None
+
     def is_kept(self, it: Die, name: str | int, label: Any) -> bool:
         """Whether a DIE keeps this attribute, of this value."""
         if name not in TO_ANOTHER:
@@ -79,7 +84,7 @@ class Mending:
         type_ = value(it, "type")
         of_nothing = it.tag == "array_type" and self.end(type_, (*QUALIFIERS, "array_type")) is None
         no_size = it.tag == "member" and bool(value(it, "bit_size")) and not self.has_size(type_)
-        if of_nothing or no_size:
+        if of_nothing or no_size or (it.tag == "variable" and self.is_qualified_void(type_)):
             attributes = [each for each in attributes if each[0] != "type"] + [("type", "ref4", plain)]
         if it.tag == "variable":
             attributes = [each for each in attributes if each[0] != "name" or each[2]]
