@@ -335,6 +335,72 @@ def alternate_annotations(labels: Labels) -> Sequence[Unit]:
     )(labels)
 
 
+def tagged(unit: int, label: str) -> Die:
+    """A pointer to the base type of its unit, `unit`, with the type tag of this label."""
+    return die("pointer_type", ("type", "ref4", f"i{unit}"), ("GNU_annotation", "ref_addr", label))
+
+
+def tag(label: str, *next_: str) -> Die:
+    """A type tag, with the next one of its chain."""
+    return gnu(label, "btf_type_tag", label, *(("GNU_annotation", "ref_addr", other) for other in next_))
+
+
+TAGS = [p(0), p(1, tagged(1, "one")), p(2, tag("one", "two")), p(3, tag("two")), p(4, tag("four"), tagged(4, "four"))]
+
+
+@case(TAGS)
+def alternate_tags_of_its_pointers(labels: Labels) -> Sequence[Unit]:
+    """Type tags of pointers need units. Those of a pointer that is not decoded stay, and are void."""
+    return one(uses("i0"))(labels)
+
+
+@case(TAGS)
+def alternate_tags_of_a_needed_pointer(labels: Labels) -> Sequence[Unit]:
+    return one(uses("i1"))(labels)
+
+
+@case(TAGS, features="var,float,decl_tag")
+def alternate_tags_without_feature(labels: Labels) -> Sequence[Unit]:
+    return one(uses("i0"))(labels)
+
+
+@case(TAGS)
+def alternate_tags_and_nothing_else(labels: Labels) -> Sequence[Unit]:
+    """Though the file refers to nothing of its alternate file."""
+    return one()(labels)
+
+
+@case(
+    [
+        p(0),
+        p(1, *(tag(f"t{n}") for n in range(6))),
+        p(2, die("namespace", children=[tagged(2, "t0")])),
+        p(3, named("structure_type", "s", ("byte_size", "data1", 4), children=[tagged(3, "t1")])),
+        p(4, body(tagged(4, "t2"), die("lexical_block", children=[tagged(4, "t3")]))),
+        p(5, die("subroutine_type", children=[tagged(5, "t4")]), tag="compile_unit"),
+        p(6, die("array_type", ("type", "ref4", "i6"), children=[tagged(6, "t5")])),
+    ]
+)
+def alternate_tags_of_nested_pointers(labels: Labels) -> Sequence[Unit]:
+    """Pointers wherever they are looked at; a child of an array is not."""
+    return one(uses("i0"))(labels)
+
+
+@case(
+    [
+        p(0),
+        p(1, gnu("decl", "btf_decl_tag", "decl"), gnu("other", "other", "other")),
+        p(2, tagged(2, "decl"), tagged(2, "other")),
+        p(3, named("structure_type", "s", ("byte_size", "data1", 4), ("GNU_annotation", "ref_addr", "decl"))),
+        p(4, die("pointer_type", ("type", "ref4", "i4"), children=[gnu("child", "btf_type_tag", "child")])),
+        p(5, die("pointer_type", ("type", "ref4", "i5"), ("GNU_annotation", "ref_addr", "i1"))),
+    ]
+)
+def alternate_tags_that_need_nothing(labels: Labels) -> Sequence[Unit]:
+    """Tags of declarations, those of other names, children of a pointer as clang writes them, and what is no tag."""
+    return one(uses("i0"))(labels)
+
+
 # -- strings, byte order, languages ------------------------------------------------------------------
 
 STRINGS = [

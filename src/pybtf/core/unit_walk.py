@@ -17,7 +17,7 @@ import cython
 from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.dwarf.alternate_units import is_needed, survey_alternates
+from cython.cimports.pybtf.core.dwarf.alternate_units import is_needed, keep_tags, may_have_tags, survey_alternates
 from cython.cimports.pybtf.core.dwarf.attributes import D_DWO_NAME, D_LANGUAGE, D_NAME
 from cython.cimports.pybtf.core.dwarf.die_index import map_put, map_reset
 from cython.cimports.pybtf.core.dwarf.die_reader import die_has, die_number
@@ -25,7 +25,14 @@ from cython.cimports.pybtf.core.dwarf.left_out import Tables, leave_out_for_faul
 from cython.cimports.pybtf.core.dwarf.passed import Passed, pass_info
 from cython.cimports.pybtf.core.dwarf.unit_open import NAMES_FREE, NAMES_PER_BYTE, unit_open
 from cython.cimports.pybtf.core.dwarf.walk import walk_children
-from cython.cimports.pybtf.core.dwarf.walk_state import Walker, walk_name, walker_reset
+from cython.cimports.pybtf.core.dwarf.walk_state import (
+    SURVEY_ALL,
+    SURVEY_NONE,
+    SURVEY_TAGS,
+    Walker,
+    walk_name,
+    walker_reset,
+)
 from cython.cimports.pybtf.core.functions.resolve import function_at
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import (
@@ -297,11 +304,15 @@ def walk_alternates(
     """The children of those units of the alternate file that are needed. Nonzero: fault in the walker."""
     i: uint32_t
     failed: cython.int
+    tags: cython.bint
     if survey_alternates(cython.address(w.walker)):
         return 1
-    w.walker.survey = True
+    tags = may_have_tags(cython.address(w.walker))
+    w.walker.survey = SURVEY_ALL
     failed = walk_own(w, x, v)
-    w.walker.survey = False
+    w.walker.survey = SURVEY_NONE
+    for i in range(x.n_own, x.n_units if tags else x.n_own):
+        failed = failed or walk_for_tags(w, x, i, v)
     if failed or walker_reset(cython.address(w.walker)):
         return 1
     # What is true of the logical unit comes from the first unit of the file itself (Q24).
@@ -310,6 +321,35 @@ def walk_alternates(
         if unit_open(cython.address(w.walker), cython.address(x.headers[i if i < x.n_own else 0]), True):
             return 1
     for i in range(x.n_own, x.n_units):
-        if is_needed(cython.address(w.walker), i) and walk_part(w, x, i, False, v):
+        if is_needed(cython.address(w.walker), i):
+            if walk_part(w, x, i, False, v):
+                return 1
+        elif tags and walk_for_tags(w, x, i, v):
             return 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def walk_for_tags(
+    w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], number: uint32_t, v: cython.pointer[UnitValue]
+) -> cython.int:
+    """As `walk_part`, of a unit of the alternate file of which only the type tags of pointers stay. Nonzero: fault."""
+    before: Tables
+    walker: cython.pointer[Walker] = cython.address(w.walker)
+    failed: cython.int
+    end: uint32_t
+    bytes: uint64_t
+    walker.survey = SURVEY_TAGS
+    tables_mark(walker, cython.address(before))
+    failed = walk_part(w, x, number, False, v)
+    walker.survey = SURVEY_NONE
+    if failed:
+        return 1
+    end = walker.u.n_types
+    bytes = walker.u.bytes
+    tables_back(walker, cython.address(before))
+    walker.u.bytes = bytes  # what it has read still counts
+    keep_tags(walker, before.types, end)
     return 0

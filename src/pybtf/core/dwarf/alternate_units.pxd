@@ -11,5 +11,7 @@ cdef enum:                      # Walker.needed, of each unit of the alternate f
 cdef int survey_alternates(Walker *w) noexcept nogil
 cdef void survey_die(Walker *w, uint8_t mode) noexcept nogil
 cdef void survey_offset(Walker *w, uint64_t at) noexcept nogil
+cdef bint may_have_tags(const Walker *w) noexcept nogil
+cdef void keep_tags(Walker *w, uint32_t first, uint32_t end) noexcept nogil
 cdef bint is_needed(const Walker *w, uint32_t unit) noexcept nogil
 cdef uint64_t lost_references(const Walker *w) noexcept nogil

@@ -8,14 +8,18 @@ file has the types of a whole distribution, and the file needs only some of them
 The rules are pahole's, found by experiment. These units are needed:
 
 - a unit with a DIE to which the file itself refers: by DW_AT_type, DW_AT_abstract_origin or DW_AT_specification of any
-  DIE that is decoded, whether or not it becomes a type; by DW_AT_import of an imported declaration or module; or as
-  the type tag of a pointer, as GCC writes them (btf_tags.py);
-- a partial unit that is imported, by the file itself or by *any* unit of the alternate file, needed or not.
+  DIE that is decoded, whether or not it becomes a type; or by DW_AT_import of an imported declaration or module;
+- a partial unit that is imported, by the file itself or by *any* unit of the alternate file, needed or not;
+- a unit with a type tag that a pointer has, as GCC writes them (btf_tags.py): a pointer of the file itself, or of *any*
+  unit of the alternate file.
 
-References within the alternate file make no unit needed. Those that lead outside the decoded units are void, and
+Other references within the alternate file make no unit needed. Those that lead outside the decoded units are void, and
 `lost_references` counts them, for a warning. The needed units are decoded in the order they have, each once, and before
-the file itself. So a survey comes first: over the roots of the alternate file and their children, and over the whole
-file, whose objects are then thrown away.
+the file itself. So a survey comes first: over the roots of the alternate file and their children, over the whole file,
+whose objects are then thrown away, and over the pointers of the alternate file, if any may have such tags.
+
+Where such a pointer is in a unit that is not needed, the pointer is left out, but not its tags: each of them is a type
+in the place of the pointer, and refers to void (`keep_tags`, Q36).
 """
 
 import cython
@@ -28,8 +32,10 @@ from cython.cimports.pybtf.core.dwarf.forms import A_ALT
 from cython.cimports.pybtf.core.dwarf.left_out import leave_out_for_fault
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter, unit_with
 from cython.cimports.pybtf.core.dwarf.walk_state import *
+from cython.cimports.pybtf.core.model.debug_sections import Span
 from cython.cimports.pybtf.core.model.dwarf_constants import *
-from cython.cimports.pybtf.core.model.dwarf_unit import T_REF_LOCAL, Type, Unit, is_structure
+from cython.cimports.pybtf.core.model.dwarf_unit import T_CHAINED, T_REF_LOCAL, TAG_TYPE_TAG, Type, Unit, is_structure
+from cython.cimports.pybtf.core.support.memory import memmem
 
 
 @cython.cfunc
@@ -210,6 +216,34 @@ def survey_offset(w: cython.pointer[Walker], at: uint64_t) -> cython.void:
         unit = unit_with(w, at)
         if unit < w.n_units:
             w.needed[unit - w.n_headers] |= NEED_REFERRED
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def may_have_tags(w: cython.pointer[cython.const[Walker]]) -> cython.bint:
+    """Whether pointers of the alternate file may have type tags: its abbreviations seem to have the attribute."""
+    abbrev: Span = w.sections.alternate.abbrev
+    attribute: cython.p_const_char = b"\xb9\x42"  # DW_AT_GNU_annotation, a LEB128 number
+    return w.want_type_tags and memmem(abbrev.p, abbrev.n, attribute, 2) != cython.NULL
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def keep_tags(w: cython.pointer[Walker], first: uint32_t, end: uint32_t) -> cython.void:
+    """Adds to the table the type tags that pointers had among the types from `first` to `end`, which the table has just
+    forgotten. What they were tags of is void.
+    """
+    t: cython.pointer[Type]
+    i: uint32_t
+    for i in range(first, end):
+        t = cython.address(w.u.types[i])
+        if t.tag == TAG_TYPE_TAG and t.flags & T_CHAINED:
+            t.ref = 0
+            t.flags = T_CHAINED | T_REF_LOCAL
+            w.u.types[w.u.n_types] = t[0]
+            w.u.n_types += 1
 
 
 @cython.cfunc

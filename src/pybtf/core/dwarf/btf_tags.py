@@ -25,7 +25,7 @@ from cython.cimports.pybtf.core.dwarf.walk_state import (
     walk_name,
 )
 from cython.cimports.pybtf.core.model.dwarf_constants import *
-from cython.cimports.pybtf.core.model.dwarf_unit import NO_INDEX, T_REF_LOCAL, TAG_TYPE_TAG, Type
+from cython.cimports.pybtf.core.model.dwarf_unit import NO_INDEX, T_CHAINED, T_REF_LOCAL, TAG_TYPE_TAG, Type
 from cython.cimports.pybtf.core.model.faults import FAULT_CYCLE, FAULT_REFERENCE, FAULT_SHARED, IN_INFO, fault_set
 from cython.cimports.pybtf.core.support.cursor import cur_init, cur_tell
 from cython.cimports.pybtf.core.support.memory import grow
@@ -156,7 +156,7 @@ def tag_slots(w: cython.pointer[Walker], at: uint64_t, pointer: cython.pointer[T
         t.tag = TAG_TYPE_TAG
         t.name = walk_name(w, D_CONST_VALUE)
         t.ref = w.u.n_types + 1
-        t.flags = T_REF_LOCAL
+        t.flags = T_REF_LOCAL | T_CHAINED
         if add_type(w, cython.address(t)):
             status = -1
             break
@@ -166,7 +166,7 @@ def tag_slots(w: cython.pointer[Walker], at: uint64_t, pointer: cython.pointer[T
         return -1
     if w.u.n_types > first:
         w.u.types[w.u.n_types - 1].ref = target
-        w.u.types[w.u.n_types - 1].flags = 0
+        w.u.types[w.u.n_types - 1].flags = T_CHAINED
         pointer.ref = first
         pointer.flags |= T_REF_LOCAL
     return 0

@@ -286,7 +286,7 @@ def walk_children(w: cython.pointer[Walker]) -> cython.int:
             if end(w):
                 return 1
             continue
-        if w.survey:
+        if w.survey == SURVEY_ALL:
             survey_die(w, w.frames[w.n_frames - 1].mode)
         next_ = child(w, cython.address(w.frames[w.n_frames - 1]))
         if next_ == SKIP and d.children:

@@ -33,6 +33,11 @@ cdef enum:                      # Frame.mode: whose children are being read
     IN_PARAMETER = 11           # of a function
     IN_MEMBER = 12
 
+cdef enum:                      # Walker.survey
+    SURVEY_NONE = 0
+    SURVEY_ALL = 1              # by all that the file itself refers to
+    SURVEY_TAGS = 2             # by the type tags of pointers in the alternate file
+
 cdef enum:
     MAX_DIMS = 64               # of an array; what is beyond does not count
 
@@ -109,7 +114,7 @@ cdef struct Walker:
     uint32_t n_headers          # of this file; those of its alternate file follow
     uint32_t n_units            # of both
     uint8_t *needed             # NEED_*, by unit of the alternate file (see alternate_units.py); NULL: there is none
-    bint survey                 # which of them are needed is being found out
+    uint8_t survey              # SURVEY_*: which of them are needed is being found out
     Import *imports
     uint32_t n_imports, cap_imports
     AbbrevTable *tables         # of imported units, by depth; that of the outermost unit is `table`

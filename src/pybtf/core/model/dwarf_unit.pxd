@@ -20,6 +20,7 @@ cdef enum:                      # Type.flags
     T_VARIADIC = 2              # of a subroutine type
     T_VARIANTS = 2              # of a struct: it has members that depend on another (Rust), which are not read
     T_SIGNED = 2                # of an enumeration: so is the DIE it refers to, which is no type
+    T_CHAINED = 2               # of a type tag: GCC's, from a chain of annotations
     T_PACKED_KNOWN = 4          # `packed_structs.py` has decided
     T_PACKED = 8
     T_REF_LOCAL = 16            # `ref` is a small id from the start
