@@ -63,6 +63,8 @@ def shaped(seed: int, given: Sequence[str] | None = None) -> Shaped:
     shapes = frozenset(wanted) - {"random"} | frozenset(drawn if "random" in wanted else ())
     if "split" in shapes:
         shapes -= {"object"}  # the addresses in its `.debug_addr` would have to be relocations
+    if "supplement" in shapes:
+        shapes -= {"object"}  # variables may be in the section of the link, whose name is another one in the twin
     maker = Maker(seed)
     maker.on |= {{"merged": "across"}.get(each, each) for each in shapes & {"languages", "partial", "merged"}}
     if "machines" in shapes:
