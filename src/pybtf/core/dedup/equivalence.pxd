@@ -3,12 +3,20 @@
 from libc.stdint cimport uint32_t
 from pybtf.core.btf.kinds cimport *
 from pybtf.core.btf.record_layout cimport wire_kind, wire_vlen
-from pybtf.core.dedup.type_graph cimport TypeGraph, record_of
+from pybtf.core.dedup.type_graph cimport PendingPairs, TypeGraph, record_of
 
 cdef enum:                      # answers of `equivalent` and `identical`; below 0: minus a DEDUP_* status
     EQ_NO = 0
     EQ_YES = 1
+    EQ_ONWARDS = 2              # of a pair within a comparison: as the pair that has taken its place
     IDENTICAL_DEPTH = 16        # structs and prototypes that `identical` looks into (Q21)
+
+cdef struct Comparison:         # a walk through two graphs in parallel
+    uint32_t x, y               # the pair in hand
+    uint32_t parent             # as in `Refuted.parents`, of that pair
+    PendingPairs now            # the rest of the innermost record; `TypeGraph.frames` has those around it
+    size_t depth                # how many these are
+    bint refuted                # checking builds: a pair was known to differ, so that the answer must be no
 
 cdef inline bint equal_three(const uint32_t *a, const uint32_t *b) noexcept nogil:
     return a[1] == b[1] and a[2] == b[2] and a[0] == b[0]

@@ -14,11 +14,14 @@ The walk is depth first and in order of the references, because the order of ass
 uses an explicit stack: a chain of pointers costs nothing, a struct one frame, and no canonical type is
 entered twice, so the stack is bounded by the number of types. All steps are counted against `effort`, since
 graphs can be written that need exponential time in `identical`, and quadratic time at large.
+
+Begin with `equivalent`, then `judge`: what is known of a pair, or assumed of it; then `judge_records`: its words.
 """
 
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import realloc
+from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.btf.kinds import (
     KIND_ARRAY,
     KIND_ENUM,
@@ -40,8 +43,10 @@ from cython.cimports.pybtf.core.btf.record_layout import (
 )
 from cython.cimports.pybtf.core.dedup.equivalence import (
     EQ_NO,
+    EQ_ONWARDS,
     EQ_YES,
     IDENTICAL_DEPTH,
+    Comparison,
     compatible_enums,
     equal_members,
     equal_three,
@@ -243,6 +248,188 @@ def compare_elements(
 
 
 @cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def assume(g: cython.pointer[TypeGraph], c: cython.pointer[Comparison]) -> cython.int:
+    """Notes the hypothesis that the pair is one type. EQ_NO: it is known to differ."""
+    g.nodes[c.y].hypothesis = c.x
+    if not u32s_push(cython.address(g.touched), c.y):
+        g.nodes[c.y].hypothesis = UNMAPPED
+        return fail(g, DEDUP_MEMORY, c.x)
+    g.refuted.failed = cython.cast(uint32_t, g.touched.n)
+    if g.refuted.on:
+        if not u32s_push(cython.address(g.refuted.parents), c.parent):
+            return fail(g, DEDUP_MEMORY, c.x)
+        if is_refuted(g, c.x, c.y):
+            if not CHECKED:
+                return EQ_NO
+            c.refuted = True
+    c.parent = g.refuted.failed
+    return EQ_YES
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def go_on_with(
+    g: cython.pointer[TypeGraph], c: cython.pointer[Comparison], x: uint32_t, y: uint32_t
+) -> cython.int:
+    """The pair is one type if `x` and `y` are."""
+    if known_equal(g.nodes, x, y):
+        return EQ_YES
+    c.x = x
+    c.y = y
+    return EQ_ONWARDS
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def may_be_defined(
+    g: cython.pointer[TypeGraph],
+    c: cython.pointer[Comparison],
+    rx: cython.pointer[uint32_t],
+    ry: cython.pointer[uint32_t],
+) -> cython.int:
+    """A pair of two kinds: they go together only if one is a declaration, and the other may be its definition."""
+    kx: uint32_t = kind_of(g.nodes, c.x)
+    ky: uint32_t = kind_of(g.nodes, c.y)
+    if kx == KIND_FWD:
+        if ky != wire_forward_kind(rx):
+            return EQ_NO
+    elif ky == KIND_FWD:
+        if kx != wire_forward_kind(ry):
+            return EQ_NO
+        if c.y < g.first_own:
+            g.adjusts_base = True
+    else:
+        return EQ_NO
+    return EQ_YES
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def enter(
+    g: cython.pointer[TypeGraph],
+    c: cython.pointer[Comparison],
+    rx: cython.pointer[uint32_t],
+    ry: cython.pointer[uint32_t],
+) -> cython.int:
+    """Two records with references of which more than one may have to be followed: `c.now` becomes what is left of
+    them. The return type of a prototype comes first; of an array the index type does.
+    """
+    kind: uint32_t = kind_of(g.nodes, c.x)
+    now: cython.pointer[PendingPairs] = cython.address(c.now)
+    if not spend(g, wire_vlen(rx)):
+        return fail(g, DEDUP_EFFORT, c.x)
+    if now.left:
+        if c.depth == g.cap_frames and not grow_frames(g):
+            return fail(g, DEDUP_MEMORY, c.x)
+        g.frames[c.depth] = now[0]
+        c.depth += 1
+    now.parent = c.parent
+    if kind == KIND_STRUCT or kind == KIND_UNION:
+        if not equal_three(rx, ry):
+            return EQ_NO
+        return compare_elements(g, now, rx + 3, ry + 3, wire_vlen(rx), 3)
+    if kind == KIND_FUNC_PROTO:
+        if rx[1] != ry[1] or not compare_elements(g, now, rx + 3, ry + 3, wire_vlen(rx), 2):
+            return EQ_NO
+        return go_on_with(g, c, rx[2], ry[2])
+    if not equal_three(rx, ry) or rx[5] != ry[5]:
+        return EQ_NO
+    now.px = rx + 4
+    now.py = ry + 4
+    now.left = 2
+    now.stride = -1
+    return EQ_YES
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def judge_records(g: cython.pointer[TypeGraph], c: cython.pointer[Comparison]) -> cython.int:
+    """By the words of the two records, without what they refer to."""
+    rx: cython.pointer[uint32_t] = g.words + g.nodes[c.x].offset
+    ry: cython.pointer[uint32_t] = g.words + g.nodes[c.y].offset
+    kind: uint32_t = kind_of(g.nodes, c.x)
+    if rx[0] != ry[0]:
+        return EQ_NO
+    if kind != kind_of(g.nodes, c.y):
+        return may_be_defined(g, c, rx, ry)
+    if wire_is_link(kind):
+        return go_on_with(g, c, rx[2], ry[2]) if rx[1] == ry[1] else EQ_NO
+    if kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_FUNC_PROTO or kind == KIND_ARRAY:
+        return enter(g, c, rx, ry)
+    if kind == KIND_INT:
+        return equal_three(rx, ry) and rx[3] == ry[3]
+    if kind == KIND_ENUM or kind == KIND_ENUM64:
+        if not spend(g, wire_vlen(rx)):
+            return fail(g, DEDUP_EFFORT, c.x)
+        return compatible_enums(rx, ry)
+    if kind == KIND_FLOAT or kind == KIND_FWD:
+        return equal_three(rx, ry)
+    return fail(g, DEDUP_KIND, c.x)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def judge(g: cython.pointer[TypeGraph], c: cython.pointer[Comparison]) -> cython.int:
+    """The pair in hand: by what its types are mapped to, by what has been assumed of it, or by its records."""
+    answer: cython.int
+    assumed: uint32_t
+    to: uint32_t = resolve(g, c.y)
+    if to == resolve(g, c.x):
+        return EQ_YES
+    if c.x == 0 or c.y == 0:
+        g.refuted.failed = c.parent
+        return EQ_NO
+    if kind_of(g.nodes, c.y) == KIND_FWD and to != c.y and kind_of(g.nodes, to) != KIND_FWD:
+        c.y = to
+    assumed = g.nodes[c.y].hypothesis
+    if assumed == UNMAPPED:
+        answer = assume(g, c)
+        return judge_records(g, c) if answer == EQ_YES else answer
+    if assumed == c.x:
+        return EQ_YES
+    answer = identical(g, assumed, c.x, IDENTICAL_DEPTH)
+    if answer != EQ_YES:
+        g.refuted.failed = 0
+    return answer
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def next_pair(g: cython.pointer[TypeGraph], c: cython.pointer[Comparison]) -> cython.bint:
+    """Takes the next pair that is not known to be equal at sight. False: there is none."""
+    now: cython.pointer[PendingPairs] = cython.address(c.now)
+    while True:
+        if now.left == 0:
+            if c.depth == 0:
+                return False
+            c.depth -= 1
+            now[0] = g.frames[c.depth]
+        c.x = now.px[0]
+        c.y = now.py[0]
+        now.px += now.stride
+        now.py += now.stride
+        now.left -= 1
+        if not known_equal(g.nodes, c.x, c.y):
+            c.parent = now.parent
+            return True
+
+
+@cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython.int:
@@ -250,138 +437,20 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
 
     The caller charges the assumptions against `effort`; what else is done here is charged per struct.
     """
-    nodes: cython.pointer[Node] = g.nodes
-    words: cython.pointer[uint32_t] = g.words
-    rx: cython.pointer[uint32_t]
-    ry: cython.pointer[uint32_t]
-    kx: uint32_t
-    ky: uint32_t
-    my: uint32_t
-    h: uint32_t
-    parent: uint32_t = 0
-    refuted: cython.bint = False
-    now = cython.declare(PendingPairs)  # the frame in work; the stack has those below it
-    depth: cython.size_t = 0
+    c = cython.declare(Comparison)
     answer: cython.int
-    now.px = now.py = cython.NULL
-    now.left = 0
-    now.stride = 0
-    now.parent = 0
+    memset(cython.address(c), 0, cython.sizeof(Comparison))
+    c.x = x
+    c.y = y
     g.refuted.parents.n = 0
     while True:
-        # Judge the pair (x, y). `continue` goes on with the targets it was replaced by; falling out of the
-        # `if` goes on with the next pair of the frames.
-        my = resolve(g, y)
-        if my != resolve(g, x):
-            if x == 0 or y == 0:
-                g.refuted.failed = parent
-                return EQ_NO
-            ky = kind_of(nodes, y)
-            if ky == KIND_FWD and my != y and kind_of(nodes, my) != KIND_FWD:
-                y = my
-                ky = kind_of(nodes, y)
-            h = nodes[y].hypothesis
-            if h == UNMAPPED:
-                nodes[y].hypothesis = x
-                if not u32s_push(cython.address(g.touched), y):
-                    nodes[y].hypothesis = UNMAPPED
-                    return fail(g, DEDUP_MEMORY, x)
-                g.refuted.failed = cython.cast(uint32_t, g.touched.n)
-                if g.refuted.on:
-                    if not u32s_push(cython.address(g.refuted.parents), parent):
-                        return fail(g, DEDUP_MEMORY, x)
-                    if is_refuted(g, x, y):
-                        if not CHECKED:
-                            return EQ_NO
-                        refuted = True
-                parent = g.refuted.failed
-                rx = words + nodes[x].offset
-                ry = words + nodes[y].offset
-                kx = kind_of(nodes, x)
-                if rx[0] != ry[0]:
-                    return EQ_NO
-                if kx != ky:
-                    # A declaration against what may be its definition.
-                    if kx == KIND_FWD:
-                        if ky != wire_forward_kind(rx):
-                            return EQ_NO
-                    elif ky == KIND_FWD:
-                        if kx != wire_forward_kind(ry):
-                            return EQ_NO
-                        if y < g.first_own:
-                            g.adjusts_base = True
-                    else:
-                        return EQ_NO
-                elif wire_is_link(kx):
-                    if rx[1] != ry[1]:
-                        return EQ_NO
-                    x = rx[2]
-                    y = ry[2]
-                    if not known_equal(nodes, x, y):
-                        continue
-                elif kx == KIND_STRUCT or kx == KIND_UNION or kx == KIND_FUNC_PROTO or kx == KIND_ARRAY:
-                    if not spend(g, wire_vlen(rx)):
-                        return fail(g, DEDUP_EFFORT, x)
-                    if now.left:
-                        if depth == g.cap_frames and not grow_frames(g):
-                            return fail(g, DEDUP_MEMORY, x)
-                        g.frames[depth] = now
-                        depth += 1
-                    now.parent = parent
-                    if kx == KIND_STRUCT or kx == KIND_UNION:
-                        if not equal_three(rx, ry):
-                            return EQ_NO
-                        if not compare_elements(g, cython.address(now), rx + 3, ry + 3, wire_vlen(rx), 3):
-                            return EQ_NO
-                    elif kx == KIND_FUNC_PROTO:
-                        if rx[1] != ry[1]:
-                            return EQ_NO
-                        if not compare_elements(g, cython.address(now), rx + 3, ry + 3, wire_vlen(rx), 2):
-                            return EQ_NO
-                        if not known_equal(nodes, rx[2], ry[2]):  # the return type comes first
-                            x = rx[2]
-                            y = ry[2]
-                            continue
-                    else:
-                        if not equal_three(rx, ry) or rx[5] != ry[5]:
-                            return EQ_NO
-                        now.px = rx + 4  # the index type, then the element type
-                        now.py = ry + 4
-                        now.left = 2
-                        now.stride = -1
-                elif kx == KIND_INT:
-                    if not equal_three(rx, ry) or rx[3] != ry[3]:
-                        return EQ_NO
-                elif kx == KIND_ENUM or kx == KIND_ENUM64:
-                    if not spend(g, wire_vlen(rx)):
-                        return fail(g, DEDUP_EFFORT, x)
-                    if not compatible_enums(rx, ry):
-                        return EQ_NO
-                elif kx == KIND_FLOAT or kx == KIND_FWD:
-                    if not equal_three(rx, ry):
-                        return EQ_NO
-                else:
-                    return fail(g, DEDUP_KIND, x)
-            elif h != x:
-                answer = identical(g, h, x, IDENTICAL_DEPTH)
-                if answer != EQ_YES:
-                    g.refuted.failed = 0
-                    return answer
-        while True:
-            if now.left == 0:
-                if depth == 0:
-                    CHECK(not refuted, "two types were said to differ that are equivalent")
-                    return EQ_YES
-                depth -= 1
-                now = g.frames[depth]
-            x = now.px[0]
-            y = now.py[0]
-            now.px += now.stride
-            now.py += now.stride
-            now.left -= 1
-            if not known_equal(nodes, x, y):
-                parent = now.parent
-                break
+        answer = judge(g, cython.address(c))
+        if answer == EQ_YES:
+            if not next_pair(g, cython.address(c)):
+                CHECK(not c.refuted, "two types were said to differ that are equivalent")
+                return EQ_YES
+        elif answer != EQ_ONWARDS:
+            return answer
 
 
 @cython.cfunc
