@@ -99,14 +99,10 @@ def check_given(g: cython.pointer[TypeGraph], input: cython.pointer[cython.const
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def dedup_run(
-    input: cython.pointer[DedupInput], map: cython.pointer[uint32_t], error: cython.pointer[DedupError]
-) -> cython.int:
-    """See `dedup.pxd`."""
-    w = cython.declare(Work)
+def begin(w: cython.pointer[Work], input: cython.pointer[cython.const[DedupInput]]) -> cython.int:
+    """Makes what the phases need, the nodes of a base aside, which are in its room. A DEDUP_* status."""
     g: cython.pointer[TypeGraph] = cython.address(w.g)
-    status: cython.int = DEDUP_OK
-    memset(cython.address(w), 0, cython.sizeof(Work))
+    memset(w, 0, cython.sizeof(Work))
     g.words = input.words
     g.n = input.n
     g.first_own = input.first_own
@@ -122,26 +118,44 @@ def dedup_run(
         g.nodes = input.room.nodes
         g.likes = cython.cast(cython.pointer[uint32_t], calloc(input.n - input.first_own + 1, cython.sizeof(uint32_t)))
         if g.likes == cython.NULL:
-            status = DEDUP_MEMORY
-    if g.nodes == cython.NULL or not start_tables(cython.address(w)):
-        status = DEDUP_MEMORY
-    elif input.n > ID_MASK:
-        status = DEDUP_LARGE
+            return DEDUP_MEMORY
+    if g.nodes == cython.NULL or not start_tables(w):
+        return DEDUP_MEMORY
+    return DEDUP_OK if input.n <= ID_MASK else DEDUP_LARGE
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def run_phases(
+    w: cython.pointer[Work], input: cython.pointer[cython.const[DedupInput]], map: cython.pointer[uint32_t]
+) -> cython.int:
+    """All phases, in their order. A DEDUP_* status."""
+    g: cython.pointer[TypeGraph] = cython.address(w.g)
+    status: cython.int = enter_types(w, input.offs)
     if status == DEDUP_OK:
-        status = enter_types(cython.address(w), input.offs)
+        status = dedup_primitives(w)
     if status == DEDUP_OK:
-        status = dedup_primitives(cython.address(w))
-    if status == DEDUP_OK:
-        status = dedup_structs(cython.address(w), input.resolved, input.n_resolved)
-    if status == DEDUP_OK:
-        check_given(g, input)
-    if status == DEDUP_OK:
-        status = resolve_forwards(cython.address(w))
-    if status == DEDUP_OK:
-        flatten(g, map)
-        status = dedup_references(cython.address(w), map)
+        status = dedup_structs(w, input.resolved, input.n_resolved)
+    if status != DEDUP_OK:
+        return status
+    check_given(g, input)
+    status = resolve_forwards(w)
+    if status != DEDUP_OK:
+        return status
+    flatten(g, map)
+    status = dedup_references(w, map)
     if status == DEDUP_OK:
         rewrite_survivors(g, map)
+    return status
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def end(w: cython.pointer[Work], input: cython.pointer[cython.const[DedupInput]]) -> cython.void:
+    """Frees what `begin` has made, as far as it came, and what the phases have added."""
+    g: cython.pointer[TypeGraph] = cython.address(w.g)
     candidates_free(cython.address(w.table))
     candidates_free(cython.address(w.enums))
     candidates_free(cython.address(w.mixed))
@@ -151,17 +165,31 @@ def dedup_run(
     u32s_free(cython.address(w.structs))
     u32s_free(cython.address(w.forwards))
     u32s_free(cython.address(g.touched))
-    if input.base == cython.NULL:
-        free(g.nodes)
-    else:
-        restore_base(g, map)
-        input.room.changed = g.base_changed or status != DEDUP_OK
     u32s_free(cython.address(g.replaced))
     refuted_free(cython.address(g.refuted))
+    if input.base == cython.NULL:
+        free(g.nodes)
     free(g.likes)
     free(g.frames)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def dedup_run(
+    input: cython.pointer[DedupInput], map: cython.pointer[uint32_t], error: cython.pointer[DedupError]
+) -> cython.int:
+    """See `dedup.pxd`."""
+    w = cython.declare(Work)
+    status: cython.int = begin(cython.address(w), input)
+    if status == DEDUP_OK:
+        status = run_phases(cython.address(w), input, map)
+    if input.base != cython.NULL:
+        restore_base(cython.address(w.g), map)
+        input.room.changed = w.g.base_changed or status != DEDUP_OK
+    end(cython.address(w), input)
     error.code = status
-    error.id = g.bad
+    error.id = w.g.bad
     return status
 
 
