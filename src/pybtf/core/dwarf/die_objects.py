@@ -88,6 +88,9 @@ def plain_type(w: cython.pointer[Walker]) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def open_function(w: cython.pointer[Walker]) -> cython.int:
+    """Any subprogram, declared or defined, with what its own DIE says; what it has from an origin or a specification
+    comes later (resolve.py). What the loop does next; a fault is left in the walker.
+    """
     d: cython.pointer[Die] = cython.address(w.d)
     f: cython.pointer[Frame] = open_frame(w, IN_FUNCTION, w.n_params)
     func: cython.pointer[Function]
@@ -150,6 +153,9 @@ def is_expression(w: cython.pointer[Walker], a: cython.pointer[Attr]) -> cython.
 @cython.nogil
 @cython.exceptval(check=False)
 def open_variable(w: cython.pointer[Walker], top_level: cython.bint) -> cython.int:
+    """`top_level`: directly in a unit. Only such a variable is written, and only its address is read, if its location
+    begins with one (docs/rules.md, 6.2). What the loop does next; a fault is left in the walker.
+    """
     d: cython.pointer[Die] = cython.address(w.d)
     a: cython.pointer[Attr] = cython.address(d.a[D_LOCATION])
     f: cython.pointer[Frame]
@@ -352,6 +358,10 @@ def name_from_origin(w: cython.pointer[Walker], p: cython.pointer[Param]) -> cyt
 @cython.nogil
 @cython.exceptval(check=False)
 def add_param(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
+    """A parameter of the function or prototype of frame `f`, onto the stack. Of a prototype's, only name and type
+    count. A function's location is only noted here: it is read when it is known whether the function can be written
+    (resolve.py).
+    """
     d: cython.pointer[Die] = cython.address(w.d)
     p: cython.pointer[Param]
     if not grow(w.params, w.cap_params, w.n_params + 1):

@@ -249,6 +249,9 @@ def die_skip_children(r: cython.pointer[Reader], d: cython.pointer[Die]) -> cyth
 @cython.nogil
 @cython.exceptval(check=False)
 def pass_children(r: cython.pointer[Reader], d: cython.pointer[Die]) -> cython.int:
+    """Moves behind the entry that ends the children of `d`, along DW_AT_sibling where a DIE has it. Most of the others
+    are not read either (`pass_tree`). Nonzero: fault.
+    """
     depth: uint64_t
     if not d.children:
         return 0

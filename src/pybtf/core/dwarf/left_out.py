@@ -232,6 +232,7 @@ def replace(
 def replace_in_members(
     w: cython.pointer[Walker], losses: cython.pointer[Losses], t: cython.pointer[Type]
 ) -> cython.void:
+    """Of the members of a struct. A bitfield whose type is left out is dropped: STAND_IN is no number."""
     members: cython.pointer[Member] = w.u.members
     i: uint32_t
     n: uint32_t = t.first
@@ -247,6 +248,10 @@ def replace_in_members(
 @cython.nogil
 @cython.exceptval(check=False)
 def replace_in_types(w: cython.pointer[Walker], losses: cython.pointer[Losses]) -> cython.void:
+    """Of types, their members and parameters, and of DIEs that only name a type of a type unit (`aliases`). What a
+    struct specifies becomes 0, as if it specified nothing. Goes from the last type to the first: what a slot without a
+    DIE loses is noted for the type behind it.
+    """
     u: cython.pointer[Unit] = cython.address(w.u)
     t: cython.pointer[Type]
     i: uint32_t
@@ -274,6 +279,9 @@ def replace_in_types(w: cython.pointer[Walker], losses: cython.pointer[Losses]) 
 @cython.nogil
 @cython.exceptval(check=False)
 def replace_in_functions(w: cython.pointer[Walker], losses: cython.pointer[Losses]) -> cython.void:
+    """Of functions, their parameters, and variables. Origins and specifications become 0. Where the type was to come
+    from an origin, it is STAND_IN.
+    """
     u: cython.pointer[Unit] = cython.address(w.u)
     f: cython.pointer[Function]
     p: cython.pointer[Param]

@@ -60,6 +60,9 @@ def unit_enter(w: cython.pointer[Walker], h: cython.pointer[cython.const[UnitHea
 @cython.nogil
 @cython.exceptval(check=False)
 def read_abbrevs(w: cython.pointer[Walker], h: cython.pointer[cython.const[UnitHeader]]) -> cython.int:
+    """Compiles the abbreviations of a unit into `w.r.table`, unless they are there. How many bytes of such tables one
+    walker reads in all is limited (`abbrevs_enough`). Nonzero: fault.
+    """
     r: cython.pointer[Reader] = cython.address(w.r)
     both: Span = w.sections.abbrev
     if w.sections.alternate != cython.NULL:

@@ -106,6 +106,7 @@ def walker_shed(w: cython.pointer[Walker]) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def walker_free(w: cython.pointer[Walker]) -> cython.void:
+    """All that the walker owns: not `strings`, `sections`, `type_units` and `headers`."""
     i: uint32_t
     walker_shed(w)
     names_free(cython.address(w.names))
