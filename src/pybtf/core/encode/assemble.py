@@ -166,6 +166,9 @@ def relink(
 @cython.nogil
 @cython.exceptval(check=False)
 def assemble_unit(e: cython.pointer[Encoder], s: cython.pointer[Stream], index_type: uint32_t) -> cython.int:
+    """Appends the kept records of one unit to `words` and `offs`. They get the ids that `number` has given them, and
+    their references ids for small ids. `index_type`: the id that all arrays get. Nonzero: `e.error`.
+    """
     i: uint32_t
     last: uint32_t = e.locals.p[s.first + s.n - 1]
     size: uint32_t

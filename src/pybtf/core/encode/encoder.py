@@ -81,6 +81,7 @@ def encoder_init(e: cython.pointer[Encoder]) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def encoder_free(e: cython.pointer[Encoder]) -> cython.void:
+    """All that the encoder owns: not `strings`, `classes`, `table` and `base`."""
     u32s_free(cython.address(e.words))
     u64s_free(cython.address(e.offs))
     u32s_free(cython.address(e.string_at))
@@ -225,6 +226,9 @@ def arena_types(
 @cython.nogil
 @cython.exceptval(check=False)
 def emit_function(e: cython.pointer[Encoder], f: cython.pointer[Emitted]) -> cython.int:
+    """Appends FUNC_PROTO, FUNC and its tags (docs/rules.md, 5.6 and 7.3), after the arena types that flags of a kfunc
+    ask for (7.4). Nonzero: `e.error`.
+    """
     s: cython.pointer[State] = cython.address(e.states[f.state])
     r: cython.pointer[cython.const[uint32_t]] = class_record(e.classes, s.proto)
     count: uint32_t = r[REC_COUNT]

@@ -289,6 +289,10 @@ def is_number(u: cython.pointer[Unit], ref: uint32_t) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def fit_members(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.pointer[Type]) -> cython.void:
+    """Takes away members that kernels do not take, gives a type to those of no size, and notes each. One whose place
+    does not fit into a record (`stays`) is dropped later, and does not count for the order. Without memory, a fault is
+    left in the value.
+    """
     i: uint32_t
     n: uint32_t = t.first
     code: cython.int

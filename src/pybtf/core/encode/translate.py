@@ -221,6 +221,7 @@ def enum_type(
 @cython.nogil
 @cython.exceptval(check=False)
 def prototype(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.pointer[Type]) -> cython.int:
+    """A FUNC_PROTO. If it is variadic, the last parameter has neither name nor type. Nonzero: fault."""
     i: uint32_t
     p: cython.pointer[uint32_t]
     vlen: uint32_t = t.count + (1 if t.flags & T_VARIADIC else 0)
@@ -251,6 +252,9 @@ def translate(
     known: cython.pointer[cython.const[KnownStrings]],
     options: cython.int,
 ) -> cython.int:
+    """Appends the record of one type (docs/rules.md, 4.2). The index type of arrays, one for all, is filled in by
+    the encoder. Nonzero: fault, most often because BTF cannot express the type, and nothing has been appended.
+    """
     tag: uint16_t = t.tag
     if tag == DW_TAG_pointer_type:
         put(v, 0, KIND_PTR, 0, 0, t.ref)
