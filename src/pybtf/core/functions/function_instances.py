@@ -246,6 +246,10 @@ def remember(
     machine: cython.pointer[cython.const[Machine]],
     true_signature: cython.bint,
 ) -> cython.int:
+    """Appends the state of an instance that `left_out` lets pass (docs/rules.md, 5.3): its prototype is a class, whose
+    small ids go to `v.locals`; its tags go to `v.anns`, as string id and component. Nonzero: fault, also for an empty
+    tag (4.3), and there is no new state.
+    """
     s: cython.pointer[State]
     i: uint32_t
     flags: cython.int

@@ -285,6 +285,10 @@ def emit(c: cython.pointer[Combiner], i: cython.size_t, plain: cython.bint) -> c
 @cython.nogil
 @cython.exceptval(check=False)
 def combine_run(c: cython.pointer[Combiner], begin: cython.size_t, end: cython.size_t) -> cython.int:
+    """Decides over one run, the states `order[begin:end]` of an entry: emits one of them, or notes why none is
+    (docs/rules.md, 5.6). An entry with several runs (Q30) counts as emitted if one of them is. Nonzero: as
+    `combine_functions`.
+    """
     entry: uint32_t = c.states[c.order[begin]].entry
     fate: cython.int = FATE_EMITTED
     chosen: cython.size_t = end
@@ -360,6 +364,9 @@ def sort(c: cython.pointer[Combiner], n: cython.size_t) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def combine_all(c: cython.pointer[Combiner], n: cython.size_t) -> cython.int:
+    """Fills `order` and `flags`, then takes run by run, which gives the order of emission. Nonzero: as
+    `combine_functions`.
+    """
     status: cython.int
     begin: cython.size_t = 0
     end: cython.size_t

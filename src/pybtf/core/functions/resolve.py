@@ -92,6 +92,9 @@ def refers_to_no_type(
 @cython.nogil
 @cython.exceptval(check=False)
 def resolve_types(w: cython.pointer[Walker], u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cython.int:
+    """References of types and members become small ids, in the order of ids, and `type_at` says from now on which id a
+    DIE has. A struct without a name takes that of the type it specifies (docs/rules.md, 3.4). Nonzero: fault.
+    """
     i: uint32_t
     k: uint32_t
     id: uint32_t

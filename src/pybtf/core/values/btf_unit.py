@@ -140,6 +140,9 @@ def has_unnamed(m: cython.pointer[Making], proto: cython.pointer[uint32_t]) -> c
 def put_function(
     m: cython.pointer[Making], id: uint32_t, t: cython.pointer[cython.const[FuncTable]]
 ) -> cython.int:
+    """Appends a FUNC as unit_layout.pxd has it, and its address. If a parameter has no name, neither elements nor tags
+    follow. UNIT_*, and `m.bad` is the FUNC.
+    """
     r: cython.pointer[uint32_t] = view_record(m.v, id)
     proto: cython.pointer[uint32_t] = view_record(m.v, r[2])
     unnamed: cython.bint = has_unnamed(m, proto)

@@ -416,6 +416,7 @@ def put_variables(
 @cython.nogil
 @cython.exceptval(check=False)
 def put_head(w: cython.pointer[Writing], u: cython.pointer[Unit], v: cython.pointer[UnitValue]) -> cython.bint:
+    """Begins the words of a unit with its head. What is counted or measured later is 0 for now. False: no memory."""
     i: uint32_t
     head: cython.pointer[uint32_t]
     w.words.n = 0

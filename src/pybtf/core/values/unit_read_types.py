@@ -427,6 +427,9 @@ def read_tags(
     c: cython.pointer[cython.const[Classifier]],
     strings: cython.pointer[Strings],
 ) -> cython.int:
+    """Fills `v.tags`, three words each: string id, small id, component. Nonzero: fault. The bytes come from a file, so
+    a tag must not be empty, nor be about a kind that has none (docs/rules.md, 8).
+    """
     i: uint32_t
     sid: uint32_t
     kind: uint32_t
