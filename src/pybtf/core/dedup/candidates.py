@@ -100,6 +100,9 @@ def chain_base_next(
 @cython.nogil
 @cython.exceptval(check=False)
 def enlarge(t: cython.pointer[Candidates]) -> cython.bint:
+    """Doubles the slots. Unlike a growth of libbpf's table, it leaves the order in chains alone. 0 if out of memory;
+    the table is as it was then.
+    """
     mask: cython.size_t = 2 * t.mask + 1
     slots: cython.pointer[Slot] = cython.cast(cython.pointer[Slot], calloc(mask + 1, cython.sizeof(Slot)))
     joints: cython.pointer[uint32_t] = cython.NULL

@@ -421,6 +421,10 @@ def resolve_given(g: cython.pointer[TypeGraph], given: cython.pointer[cython.con
 def dedup_structs(
     w: cython.pointer[Work], resolved: cython.pointer[cython.const[uint32_t]], n_resolved: cython.size_t
 ) -> cython.int:
+    """The struct phase (docs/rules.md, 9.4): all STRUCT, UNION and TYPEDEF of the list, in the order of ids. Before
+    one is compared, the declarations of `resolved` (DedupInput) that are due by its id are resolved, as comparisons of
+    types that were dropped would have done. What was refuted before may hold then.
+    """
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     given: cython.size_t = 0
     i: cython.size_t

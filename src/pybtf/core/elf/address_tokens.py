@@ -81,6 +81,9 @@ def put_all(
     base: uint64_t,
     gap: uint64_t,
 ) -> cython.void:
+    """As `put_tokens`. Sizes are in bytes; `sections` and `types` are the lengths of `unallocated` and `table`. Only
+    fields as wide as an address of the file, 4 or 8 bytes, get a token.
+    """
     word: uint64_t = 8 if symbols.is64 else 4
     step: uint64_t = relocation_size(symbols.is64, rela)
     width: cython.int = cython.cast(cython.int, word) << 4

@@ -187,6 +187,9 @@ def hand_over(f: cython.pointer[Facts], take):
 
 @cython.cfunc
 def hand_over_all(f: cython.pointer[Facts], symbols: FunctionTable, addresses, take):
+    """Symbols of functions, then those of objects if variables are wanted, then the addresses of each object. A piece
+    ends once it has PIECE bytes. Raises `MemoryError`, and what `take` raises.
+    """
     at: uint32_t = 0
     view: cython.Py_buffer
     put(f, f.table.n)

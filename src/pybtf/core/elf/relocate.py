@@ -163,6 +163,9 @@ def explain(job: cython.pointer[Job], status: cython.int):
 @cython.nogil
 @cython.exceptval(check=False)
 def apply_all(job: cython.pointer[Job]) -> cython.int:
+    """Applies relocations in order, those of a plain job in runs if they are alike (`apply_known`). Other than OK:
+    BAD_*, for relocation `job.bad` and the offending `job.number`; all before it have been applied.
+    """
     e = cython.declare(Entry)
     value: uint64_t = 0
     step: cython.size_t = relocation_size(job.symbols.is64, job.rela)

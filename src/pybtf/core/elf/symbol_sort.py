@@ -39,6 +39,7 @@ def first_bytes(name: cython.p_const_char, size: cython.size_t) -> uint64_t:
 def sort_symbols(
     a: cython.pointer[Candidate], spare: cython.pointer[Candidate], n: uint32_t, strtab: cython.p_const_char
 ) -> cython.bint:
+    """See `symbol_sort.pxd`."""
     # Runs of two and more that are equal so far, as pairs of first and end: those of this step, and of the next.
     runs: cython.pointer[uint32_t] = cython.cast(
         cython.pointer[uint32_t], malloc((cython.cast(cython.size_t, n) * 2 + 1) * cython.sizeof(uint32_t))
