@@ -26,6 +26,9 @@ from cython.cimports.pybtf.core.accept.accept import (
 @cython.nogil
 @cython.exceptval(check=False)
 def check_chain(y: cython.pointer[Layer], id: uint32_t, kind: uint32_t) -> cython.void:
+    """The chain that begins with one modifier, of this kind. Notes one finding at most, about this modifier: what is
+    wrong further on is one of those there.
+    """
     of: uint32_t = id
     left: uint32_t = MAX_CHAIN
     leading: cython.bint = kind == KIND_TYPE_TAG

@@ -171,6 +171,9 @@ def check_int(y: cython.pointer[Layer], id: uint32_t, r: cython.pointer[cython.c
 def check_members(
     y: cython.pointer[Layer], id: uint32_t, kind: uint32_t, r: cython.pointer[cython.const[uint32_t]]
 ) -> cython.void:
+    """Names, ids and the order of offsets, which a record tells by itself. That a member ends within the struct
+    depends on its type, and is looked at with that (accept_members.py).
+    """
     m: cython.pointer[cython.const[uint32_t]] = r + 3
     i: uint32_t
     offset: uint32_t

@@ -190,6 +190,9 @@ def step_reference(y: cython.pointer[Layer], id: uint32_t, kind: uint32_t) -> cy
 @cython.nogil
 @cython.exceptval(check=False)
 def step_array(y: cython.pointer[Layer], id: uint32_t) -> cython.int:
+    """An array, index type first; `at` is 1 once that is done. It is bad if the size of its elements is not known, or
+    all of them together 4 GiB or more. GO_ON, or what `enter` says of a type that has to be resolved before.
+    """
     r: cython.pointer[cython.const[uint32_t]] = record_of(y, id)
     index: uint32_t = r[4]
     of: uint32_t = r[3]
@@ -296,6 +299,9 @@ def step_section(y: cython.pointer[Layer], id: uint32_t) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def step_tag(y: cython.pointer[Layer], id: uint32_t) -> cython.int:
+    """A DECL_TAG. Its component is a member or parameter, counted from 0, or NOTHING: the type as a whole, the only
+    thing that a variable or typedef has. GO_ON, or what `enter` says.
+    """
     r: cython.pointer[cython.const[uint32_t]] = record_of(y, id)
     of: uint32_t = r[2]
     kind: uint32_t = kind_of(y, of)

@@ -269,6 +269,10 @@ class Comparison:
     def fill(
         self, side: cython.int, id: uint32_t, found: list, path: bytes, offset: uint32_t, depth: cython.int
     ) -> list:  # fmt: skip
+        """The rows of `fields`, appended to `found`, of a struct or union that may lie in another: `path` goes before
+        its names, `offset` (bits) is added. A nameless one is looked into through qualifiers and arrays, each array
+        `[]` in the path. Raises `InputError` if there are too many rows or levels.
+        """
         s: cython.pointer[Side] = cython.address(self.sides[side])
         r: cython.pointer[uint32_t] = view_record(s.v, id)
         m: cython.pointer[uint32_t]

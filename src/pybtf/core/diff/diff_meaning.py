@@ -444,6 +444,10 @@ def add_tags(t: cython.pointer[Numbers], s: cython.pointer[Side], id: uint32_t) 
 @cython.nogil
 @cython.exceptval(check=False)
 def key_of_content(t: cython.pointer[Numbers], s: cython.pointer[Side], id: uint32_t) -> cython.void:
+    """Fill the key of the contents of a type with a category, whose references have their numbers. ENUM and ENUM64 are
+    the same, as in references; of a variable its section and its size there count, its offset does not; of a DATASEC
+    only the size.
+    """
     r: cython.pointer[uint32_t] = view_record(s.v, id)
     kind: uint32_t = wire_kind(r)
     entry: cython.pointer[uint32_t]

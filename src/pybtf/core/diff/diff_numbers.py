@@ -135,6 +135,7 @@ def name_number(t: cython.pointer[Numbers], s: cython.pointer[Side], offset: uin
 @cython.nogil
 @cython.exceptval(check=False)
 def widen_keys(t: cython.pointer[Numbers]) -> cython.bint:
+    """Twice as many slots, which hold numbers only: the hash of each key is taken again. 0: there is no memory."""
     mask: uint32_t = 2 * t.mask + 1
     number: uint32_t
     at: uint32_t

@@ -360,6 +360,9 @@ def emit_again(d: cython.pointer[CDump], id: uint32_t, inside: uint32_t) -> cyth
 @cython.nogil
 @cython.exceptval(check=False)
 def emit_one(d: cython.pointer[CDump], id: uint32_t, inside: uint32_t) -> cython.void:
+    """As `c_emit`, for a type that is neither written nor being written. Those that have no line of their own, from
+    pointers to prototypes, only pass on what they refer to.
+    """
     i: uint32_t
     r: cython.pointer[uint32_t] = view_record(d.v, id)
     kind: uint32_t = wire_kind(r)

@@ -485,6 +485,9 @@ class Rewriting:
 
     @cython.cfunc
     def rewrite(self):
+        """Changes the copy in place: first all names, then types that C does not have where they stand, and last tags
+        of declarations. New types go to `more`.
+        """
         id: uint32_t
         i: uint32_t
         kind: uint32_t

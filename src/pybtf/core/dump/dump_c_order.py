@@ -79,6 +79,9 @@ def order_type(d: cython.pointer[CDump], id: uint32_t, by_pointer: cython.bint) 
 @cython.nogil
 @cython.exceptval(check=False)
 def order_one(d: cython.pointer[CDump], id: uint32_t, by_pointer: cython.bint) -> cython.int:
+    """As `order_type`, which counts steps and depth. `by_pointer`: a pointer leads here, so a struct or union with a
+    name can wait; that a type needs itself otherwise is an error (C_CYCLE).
+    """
     r: cython.pointer[uint32_t]
     kind: uint32_t
     i: uint32_t

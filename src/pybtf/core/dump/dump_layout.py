@@ -68,6 +68,7 @@ def check_chains(d: cython.pointer[CDump]) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def size_of(d: cython.pointer[cython.const[CDump]], id: uint32_t) -> int64_t:
+    """See `dump_layout.pxd`. Also 0 of an array of 4 GiB or more."""
     count: int64_t = 1
     size: int64_t
     kind: uint32_t
@@ -134,6 +135,9 @@ def composite_alignment(d: cython.pointer[CDump], id: uint32_t) -> uint32_t:
 @cython.nogil
 @cython.exceptval(check=False)
 def alignment_of(d: cython.pointer[CDump], id: uint32_t) -> uint32_t:
+    """See `dump_layout.pxd`. That of a number is its size, but not more than a pointer has. Types that C could not
+    have there set `d.unlike`.
+    """
     kind: uint32_t
     known: uint32_t
     r: cython.pointer[uint32_t]

@@ -12,6 +12,7 @@ from cython.cimports.pybtf.core.support.hashing import hash_bytes
 @cython.nogil
 @cython.exceptval(check=False)
 def grow(u: cython.pointer[NameUses]) -> cython.bint:
+    """Doubles the slots, or makes the first 1024. 0: no memory, or there would be more than 2^30."""
     size: cython.size_t = 2 * (cython.cast(cython.size_t, u.mask) + 1) if u.mask else 1024
     slots: cython.pointer[NameUse]
     i: cython.size_t

@@ -37,6 +37,7 @@ from cython.cimports.pybtf.core.dump.text_buffer import Text, put, put_bytes, pu
 @cython.nogil
 @cython.exceptval(check=False)
 def kind_text(kind: uint32_t) -> cython.p_const_char:
+    """What bpftool calls a kind; UNKNOWN if there is no such kind."""
     names: cython.p_const_char[20]
     names[0] = b"UNKNOWN"
     names[1] = b"INT"
@@ -160,6 +161,7 @@ def members(
 def values(
     v: cython.pointer[cython.const[TypeView]], t: cython.pointer[Text], r: cython.pointer[cython.const[uint32_t]]
 ) -> cython.void:
+    """The enumerators. bpftool puts the suffix of a C number (LL, ULL) behind values of ENUM64 only."""
     i: uint32_t
     wide: cython.bint = wire_kind(r) == KIND_ENUM64
     signed: cython.bint = kind_flag(r)
@@ -188,6 +190,7 @@ def values(
 def variables(
     v: cython.pointer[cython.const[TypeView]], t: cython.pointer[Text], r: cython.pointer[cython.const[uint32_t]]
 ) -> cython.void:
+    """The entries of a DATASEC, each with the kind and name of what its id stands for; void is `UNKNOWN`."""
     i: uint32_t
     of: cython.pointer[uint32_t]
     m: cython.pointer[cython.const[uint32_t]] = r + 3

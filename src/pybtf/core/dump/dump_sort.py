@@ -51,6 +51,10 @@ def follows(kind: uint32_t) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def rank(v: cython.pointer[cython.const[TypeView]], id: uint32_t) -> uint32_t:
+    """Smaller ranks come first (see above). Whether a type counts as nameless depends on all that it resolves through:
+    a typedef gives its name to a nameless struct. LAST: what is none of these, void among it, and structs and
+    prototypes that have got no name.
+    """
     named: cython.bint = False
     r: cython.pointer[uint32_t]
     kind: uint32_t
