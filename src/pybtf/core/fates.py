@@ -109,6 +109,7 @@ class Fates:
 
     @cython.cfunc
     def at(self, trace: uint32_t):
+        """One trace, by its number: a dict as fates.pyi has it."""
         t: cython.pointer[cython.const[Trace]] = cython.address(self.e.traces.p[trace])
         s: cython.pointer[cython.const[State]]
         register: uint32_t

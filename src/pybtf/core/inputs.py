@@ -303,6 +303,9 @@ class Inputs:
 
     @cython.cfunc
     def set_variables(self, ranges, names, force):
+        """`ranges`, `names` and `force` as `__init__` has them. All names get string ids; only those of sections that
+        are written get into the output. Raises `MemoryError`.
+        """
         r: cython.pointer[SectionRange]
         i: uint32_t
         self.x.variables.force = force

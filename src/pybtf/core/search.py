@@ -124,6 +124,9 @@ class Search:
 
     @cython.cfunc
     def over(self, units, origins, name: bytes, most: uint32_t):
+        """What `search_unit` finds in these units, three numbers each. `origins` or `name` is empty: not searched for.
+        Raises `IndexError` for a unit that does not exist.
+        """
         w: cython.pointer[Walker] = cython.cast(cython.pointer[Walker], calloc(1, cython.sizeof(Walker)))
         wanted = cython.declare(U64s)
         found = cython.declare(U64s)
