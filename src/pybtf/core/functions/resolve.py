@@ -369,27 +369,33 @@ def inherit(p: cython.pointer[Param], o: cython.pointer[Param]) -> cython.void:
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
 @cython.exceptval(check=False)
-def resolve_functions(
+def may_be_written(f: cython.pointer[cython.const[Function]], n_known: uint32_t) -> cython.bint:
+    """Whether it is a definition of a name that the function table has."""
+    return f.name != 0 and f.name <= n_known and not f.flags & F_DECLARATION
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def locate_params(
     w: cython.pointer[Walker],
     u: cython.pointer[Unit],
     sections: cython.pointer[cython.const[DebugSections]],
     machine: cython.pointer[cython.const[Machine]],
     n_known: uint32_t,
-    options: cython.int,
+    true_signature: cython.bint,
     passed: cython.pointer[Passed],
     fault: cython.pointer[Fault],
 ) -> cython.int:
+    """Size and place of all parameters of functions that may be written. Nonzero: fault."""
     i: uint32_t
     k: uint32_t
     f: cython.pointer[Function]
-    p: cython.pointer[Param]
-    o: cython.pointer[Param]
-    origin: cython.pointer[Function]
-    true_signature: cython.bint = (options & R_TRUE_SIGNATURE) != 0
     for i in range(u.n_functions):
         f = cython.address(u.functions[i])
-        if f.name == 0 or f.name > n_known or f.flags & F_DECLARATION:
+        if not may_be_written(f, n_known):
             continue
         unit_bases(u, f.bases)
         for k in range(f.first, f.first + f.count):
@@ -400,6 +406,22 @@ def resolve_functions(
         if passed != cython.NULL:
             pass_info(sections, passed, f.die)
             pass_lists(sections, passed, u.version, u.list_at)
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def inherit_params(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cython.int:
+    """Parameters without a type of their own have it from their origins, which learn from them (`inherit`), in order:
+    an origin may be a copy itself. One with another index than its origin makes its function a reordered one. Nonzero:
+    fault.
+    """
+    i: uint32_t
+    k: uint32_t
+    f: cython.pointer[Function]
+    p: cython.pointer[Param]
+    o: cython.pointer[Param]
     for i in range(u.n_functions):
         f = cython.address(u.functions[i])
         for k in range(f.first, f.first + f.count):
@@ -418,9 +440,28 @@ def resolve_functions(
             if index_of(u, f, o) != k - f.first:
                 f.flags |= F_REORDERED
             inherit(p, o)
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def finish_functions(
+    u: cython.pointer[Unit],
+    machine: cython.pointer[cython.const[Machine]],
+    n_known: uint32_t,
+    true_signature: cython.bint,
+    fault: cython.pointer[Fault],
+) -> cython.int:
+    """Flags from the analysis of parameters, and return types of origins, in order. Nonzero: fault, an origin that is
+    not there.
+    """
+    i: uint32_t
+    f: cython.pointer[Function]
+    origin: cython.pointer[Function]
     for i in range(u.n_functions):
         f = cython.address(u.functions[i])
-        if f.name and f.name <= n_known and not f.flags & F_DECLARATION:
+        if may_be_written(f, n_known):
             analyse_function(u, f, machine, true_signature)
         if f.ref == 0 and f.flags & F_HAS_ORIGIN:  # what is specified gives no return type (Q8)
             origin = function_at(u, f.origin)
@@ -428,6 +469,31 @@ def resolve_functions(
                 return fault_set(fault, FAULT_ORIGIN, IN_INFO, f.die, f.die, cython.cast(int64_t, f.origin))
             f.ref = origin.ref
     return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def resolve_functions(
+    w: cython.pointer[Walker],
+    u: cython.pointer[Unit],
+    sections: cython.pointer[cython.const[DebugSections]],
+    machine: cython.pointer[cython.const[Machine]],
+    n_known: uint32_t,
+    options: cython.int,
+    passed: cython.pointer[Passed],
+    fault: cython.pointer[Fault],
+) -> cython.int:
+    """Three passes over all functions (docs/rules.md, 5.2): copies write back into their origins what they know of a
+    parameter, so all are read before the first inherits, and all have inherited before the first is analysed. Nonzero:
+    fault.
+    """
+    true_signature: cython.bint = (options & R_TRUE_SIGNATURE) != 0
+    if locate_params(w, u, sections, machine, n_known, true_signature, passed, fault):
+        return 1
+    if inherit_params(u, fault):
+        return 1
+    return finish_functions(u, machine, n_known, true_signature, fault)
 
 
 @cython.cfunc
