@@ -281,90 +281,125 @@ def has_braces(s: cython.pointer[Show], id: uint32_t, expand: cython.bint) -> cy
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def behind_pointers(s: cython.pointer[Show], id: uint32_t, count: cython.pointer[uint32_t]) -> uint32_t:
+    """What pointers lead to, behind its tags, and how many pointers these are. One to void is not followed."""
+    count[0] = 0
+    while is_kind(s, id, KIND_PTR) and view_record(s.v, id)[2] and count[0] < SHOW_MAX_CHAIN:
+        id = view_record(s.v, id)[2]
+        count[0] += 1
+    return behind_tags(s, id) if count[0] else id
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_step(
+    s: cython.pointer[Show], frame: cython.pointer[Level], id: cython.pointer[uint32_t], quiet: cython.bint,
+    c: cython.pointer[Called]
+) -> cython.bint:  # fmt: skip
+    """A part of the line that comes before another type: `const`, tags, a pointer to what has no name. `id` becomes
+    that type. False: there is none, and `id` itself is what the rest of the line says.
+    """
+    r: cython.pointer[uint32_t]
+    if id[0] == 0:
+        return False
+    r = view_record(s.v, id[0])
+    if wire_kind(r) == KIND_CONST:
+        put(cython.address(s.out), b"const ")
+        frame.type_column -= CONST_WIDTH
+        frame.comment_column -= CONST_WIDTH
+        if r[2] == 0:
+            return False
+        id[0] = r[2]
+        return True
+    if wire_kind(r) == KIND_TYPE_TAG:
+        id[0] = r[2]
+        return True
+    if wire_kind(r) == KIND_PTR and is_nameless(s, behind_tags(s, r[2])):
+        c.apart = True
+        frame.suffix = c[0]
+        frame.sums = False
+        frame.quiet = quiet
+        frame.type_column -= 8
+        frame.comment_column -= 8
+        frame.base = 0
+        frame.relative = True
+        id[0] = behind_tags(s, r[2])
+        return True
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_end(
+    s: cython.pointer[Show], outer: cython.pointer[Level], frame: cython.pointer[Level], id: uint32_t,
+    expand: cython.bint, c: cython.pointer[cython.const[Called]]
+) -> cython.void:  # fmt: skip
+    """The type that no step leads on from, and what is called so. `expand`: a struct that has a name, too."""
+    start: cython.size_t = s.out.n
+    r: cython.pointer[uint32_t]
+    if id == 0:
+        put_default(s, frame, id, c)
+        return
+    r = view_record(s.v, id)
+    if is_tagged(s, id):
+        if has_braces(s, id, expand):
+            put_braces(s, id, outer, frame, c)
+        else:
+            put_keyword(s, frame, id, c)
+        outer.cacheline = frame.cacheline
+    elif wire_kind(r) == KIND_CONST:  # of void
+        put_type(s, id)
+        put_padded_name(cython.address(s.out), start, frame.type_column, c)
+    elif wire_kind(r) == KIND_PTR and is_kind(s, behind_tags(s, r[2]), KIND_FUNC_PROTO):
+        put_function(s, frame, behind_tags(s, r[2]), True, c)
+    elif wire_kind(r) == KIND_FUNC_PROTO:
+        put_function(s, frame, id, False, c)
+    elif wire_kind(r) == KIND_ARRAY:
+        put_array(s, frame, id, c)
+        outer.cacheline = frame.cacheline
+    else:
+        put_default(s, frame, id, c)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def put_declared(
     s: cython.pointer[Show], outer: cython.pointer[Level], id: uint32_t, called: cython.pointer[cython.const[Called]]
 ) -> cython.void:
     """A type, and what is called so. `outer` gets to know whether that ended with a brace, and the last cache line."""
-    t: cython.pointer[Text] = cython.address(s.out)
-    start: cython.size_t
     expand: cython.bint = s.format.expand  # a struct that has a name, and typedefs
     quiet: cython.bint
+    pointers: uint32_t = 0
     steps: uint32_t = 0
     marked: uint32_t = 0
-    r: cython.pointer[uint32_t]
     frame = cython.declare(Level)
     c = cython.declare(Called)
     frame = outer[0]
     c = called[0]
     outer.braces = False
     if s.format.expand_pointers:
-        while is_kind(s, id, KIND_PTR) and view_record(s.v, id)[2] and steps < SHOW_MAX_CHAIN:
-            id = view_record(s.v, id)[2]
-            steps += 1
-        if steps:
-            id = behind_tags(s, id)
-        expand = steps != 0 and s.within[id] == 0
+        id = behind_pointers(s, id, cython.address(pointers))
+        expand = pointers != 0 and s.within[id] == 0
         marked = id
         s.within[marked] += 1
-        c.stars += steps
-    quiet = outer.quiet or steps != 0
+        c.stars += pointers
+    quiet = outer.quiet or pointers != 0
     if expand:
         id = put_typedefs(s, id)
     if is_tagged(s, id):
         frame.suffix = c
         frame.sums = False
         frame.quiet = quiet
-    steps = 0
-    while True:
+    while show_step(s, id):
+        if not put_step(s, cython.address(frame), cython.address(id), quiet, cython.address(c)):
+            put_end(s, outer, cython.address(frame), id, expand, cython.address(c))
+            break
         steps += 1
-        if steps > SHOW_MAX_CHAIN:
+        if steps == SHOW_MAX_CHAIN:
             show_fail(s, SHOW_CYCLE, id)
-        if not show_step(s, id):
-            break
-        if id == 0:
-            put_default(s, cython.address(frame), id, cython.address(c))
-            break
-        r = view_record(s.v, id)
-        if is_tagged(s, id):
-            if has_braces(s, id, expand):
-                put_braces(s, id, outer, cython.address(frame), cython.address(c))
-            else:
-                put_keyword(s, cython.address(frame), id, cython.address(c))
-            outer.cacheline = frame.cacheline
-        elif wire_kind(r) == KIND_CONST:
-            put(t, b"const ")
-            frame.type_column -= CONST_WIDTH
-            frame.comment_column -= CONST_WIDTH
-            if r[2]:
-                id = r[2]
-                continue
-            start = t.n
-            put_type(s, id)
-            put_padded_name(t, start, frame.type_column, cython.address(c))
-        elif wire_kind(r) == KIND_TYPE_TAG:
-            id = r[2]
-            continue
-        elif wire_kind(r) == KIND_PTR and is_kind(s, behind_tags(s, r[2]), KIND_FUNC_PROTO):
-            put_function(s, cython.address(frame), behind_tags(s, r[2]), True, cython.address(c))
-        elif wire_kind(r) == KIND_PTR and is_nameless(s, behind_tags(s, r[2])):
-            c.apart = True
-            frame.suffix = c
-            frame.sums = False
-            frame.quiet = quiet
-            frame.type_column -= 8
-            frame.comment_column -= 8
-            frame.base = 0
-            frame.relative = True
-            id = behind_tags(s, r[2])
-            continue
-        elif wire_kind(r) == KIND_FUNC_PROTO:
-            put_function(s, cython.address(frame), id, False, cython.address(c))
-        elif wire_kind(r) == KIND_ARRAY:
-            put_array(s, cython.address(frame), id, cython.address(c))
-            outer.cacheline = frame.cacheline
-        else:
-            put_default(s, cython.address(frame), id, cython.address(c))
-        break
     if marked:
         s.within[marked] -= 1
 
