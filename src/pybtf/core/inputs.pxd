@@ -61,6 +61,7 @@ cdef class Inputs:
     cdef set_sections(self, sections)
     cdef set_split(self, DebugSections *to, rows)
     cdef point(self, DebugSections *to, sections)
+    cdef set_languages(self, languages, only_languages)
     cdef set_tables(self)
     cdef set_variables(self, ranges, names, force)
     cdef text(self, uint32_t sid)

@@ -156,12 +156,7 @@ class Inputs:
         self.base = base
         self.variables = ranges, names, force
         self.renamed = set()
-        if len(languages) > MAX_LANGUAGES:
-            raise ValueError(f"at most {MAX_LANGUAGES} languages")
-        for i, code in enumerate(languages):
-            self.x.languages[i] = code
-        self.x.n_languages = len(languages)
-        self.x.only_languages = only_languages
+        self.set_languages(languages, only_languages)
         # One worker encodes a unit right after it has decoded it.
         self.window = 4 * jobs + 4 if jobs > 1 else 1
         self.values = cython.cast(cython.pointer[UnitValue], calloc(self.window, cython.sizeof(UnitValue)))
@@ -295,6 +290,15 @@ class Inputs:
                 to.mapped |= 1 << i
             PyBuffer_Release(cython.address(view))
             self.buffers.append(data)
+
+    @cython.cfunc
+    def set_languages(self, languages, only_languages):
+        if len(languages) > MAX_LANGUAGES:
+            raise ValueError(f"at most {MAX_LANGUAGES} languages")
+        for i, code in enumerate(languages):
+            self.x.languages[i] = code
+        self.x.n_languages = len(languages)
+        self.x.only_languages = only_languages
 
     @cython.cfunc
     def set_tables(self):
