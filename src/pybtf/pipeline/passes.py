@@ -33,7 +33,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from pybtf.core.elf.function_table import FunctionTable
     from pybtf.dwarf.sections import DebugSections
+    from pybtf.pipeline.loaded import VariableRange
 
     Progress = Callable[[int, int], None]
     Inspect = Callable[[Run, ElfImage, DebugSections, bytes], None]
@@ -163,14 +165,7 @@ def _encode_images(
 
     # Load the sections and symbols; they stay as they are from here on. With several workers, symbols and unit headers
     # are read at the same time. Several files share one table of functions.
-    if values is not None:
-        files = [values.file]
-    else:
-        files = [load(each, options, timings, one_of_several=len(images) > 1) for each in images]
-    sources += [source for file in files for source in file.sections.sources if source not in sources]
-    report.warnings += [text for file in files for text in file.sections.warnings]
-    if values is None:
-        _tell_of_stripped(images, report)
+    files = _load(images, values, options, report, sources)
     functions = None
     recall = values.recall if values is not None else None
     if files[0].wait is None or recall is not None:
@@ -193,26 +188,8 @@ def _encode_images(
             return Encoded(data, report, base, None, image.status, _real_path(image))
 
     with timings.pass_("unit headers"):
-        run = Run(
-            files[0].sections,
-            files[0].symbols,
-            little=image.little,
-            machine=image.machine,
-            options=option_bits(features.on) | (OPTIONS["degrade"] if options.degrade else 0),
-            force=features.encode_force,
-            ranges=ranges,
-            names=image.names() if ranges else (),
-            languages=sorted(options.lang or options.lang_exclude or ()),
-            only_languages=options.lang is not None,
-            jobs=options.jobs,
-            base=base.index if base is not None else None,
-            info_file=files[0].info_file,
-            functions=functions,
-            tracing=inspect is not None,
-            track_dies=track_dies,
-            values_size=values.size if values is not None else 0,
-            later=files[0].wait is not None,
-        )
+        traces = inspect is not None
+        run = _new_run(files, functions, ranges, base, options, values, tracing=traces, track_dies=track_dies)
 
     # From units to bytes.
     keep(run)
@@ -341,6 +318,25 @@ def _not_surely_of(base: Base | None, images: list[ElfImage], options: EncodeOpt
     return [image for image in images if check_base_of(image, options, base)]
 
 
+def _load(
+    images: list[ElfImage],
+    values: UnitValues | None,
+    options: EncodeOptions,
+    report: Report,
+    sources: list[Source],
+) -> list[LoadedFile]:
+    """The sections and symbols of all files, of which symbols may still be on their way (`LoadedFile.wait`)."""
+    if values is not None:
+        files = [values.file]
+    else:
+        files = [load(each, options, report.timings, one_of_several=len(images) > 1) for each in images]
+    sources += [source for file in files for source in file.sections.sources if source not in sources]
+    report.warnings += [text for file in files for text in file.sections.warnings]
+    if values is None:
+        _tell_of_stripped(images, report)
+    return files
+
+
 def _tell_of_stripped(images: list[ElfImage], report: Report) -> None:
     """Warn of DWARF that is only a part: of other objects it was taken out when they got values."""
     for image in images:
@@ -355,6 +351,42 @@ def _tell_of_stripped(images: list[ElfImage], report: Report) -> None:
                 f"{image.path}: nothing is in the BTF of objects that have values and no DWARF any more (pybtf cc "
                 f"--strip-dwarf), {count} of them; pybtf merge makes BTF of values"
             )
+
+
+def _new_run(
+    files: list[LoadedFile],
+    functions: FunctionTable | None,
+    ranges: list[VariableRange],
+    base: Base | None,
+    options: EncodeOptions,
+    values: UnitValues | None,
+    *,
+    tracing: bool,
+    track_dies: bool,
+) -> Run:
+    """What the core needs, set up for the first file. `functions`: the table of all, if there are several."""
+    image = files[0].image
+    features = options.features
+    return Run(
+        files[0].sections,
+        files[0].symbols,
+        little=image.little,
+        machine=image.machine,
+        options=option_bits(features.on) | (OPTIONS["degrade"] if options.degrade else 0),
+        force=features.encode_force,
+        ranges=ranges,
+        names=image.names() if ranges else (),
+        languages=sorted(options.lang or options.lang_exclude or ()),
+        only_languages=options.lang is not None,
+        jobs=options.jobs,
+        base=base.index if base is not None else None,
+        info_file=files[0].info_file,
+        functions=functions,
+        tracing=tracing,
+        track_dies=track_dies,
+        values_size=values.size if values is not None else 0,
+        later=files[0].wait is not None,
+    )
 
 
 def option_bits(features: tuple[str, ...]) -> int:
