@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import lzma
+import os
 import random
 import re
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -320,6 +325,51 @@ def test_what_stands_at_the_place_of_the_output(tmp_path: Path, capsys: pytest.C
     assert fix(elf, elf) == 2
     assert f"--fix OUT is the input {elf} itself" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["behind", "in.elf", "link"]
+
+
+@pytest.mark.parametrize("pack", [bytes, lzma.compress])
+def test_what_can_be_read_only_once(
+    pack: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Standard input and a pipe give what a file gives, raw BTF or an ELF file; messages do not name a copy."""
+    elf, out = tmp_path / "in.elf", tmp_path / "out"
+    elf.write_bytes(EXAMPLE.read_bytes())
+    assert main(["encode", "-q", str(elf)]) == 0
+    for source in (GOLDEN, elf):
+        assert fix(tmp_path / "expected", "--kernel", "5.10", source) == 0
+        data = pack(source.read_bytes())
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+        assert fix(out, "--kernel", "5.10", "-") == 0
+        assert out.read_bytes() == (tmp_path / "expected").read_bytes()
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        writer = threading.Thread(target=pipe.write_bytes, args=(data,))
+        writer.start()
+        assert fix(out, "--kernel", "5.10", pipe) == 0
+        writer.join()
+        pipe.unlink()
+        assert out.read_bytes() == (tmp_path / "expected").read_bytes()
+    capsys.readouterr()
+    for data in (b"", pack(EXAMPLE.read_bytes()), pack(elf.read_bytes())[:900], pack(GOLDEN.read_bytes()[:-9])):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+        assert fix(out, "-") == 1
+        assert re.match(r"pybtf: error: standard input: (?!.*/copy)", capsys.readouterr().err)
+
+
+def test_what_is_compressed_is_known_by_its_contents(tmp_path: Path) -> None:
+    """Not by its name. Of raw BTF, OUT is raw BTF; of an ELF file, an ELF file."""
+    elf, out = tmp_path / "in.elf", tmp_path / "out"
+    elf.write_bytes(EXAMPLE.read_bytes())
+    assert main(["encode", "-q", str(elf)]) == 0
+    for source, name in ((GOLDEN, "x.btf.xz"), (GOLDEN, "x"), (elf, "x.ko.xz"), (elf, "x")):
+        assert fix(tmp_path / "expected", "--kernel", "5.10", source) == 0
+        packed = tmp_path / name
+        packed.write_bytes(lzma.compress(source.read_bytes()))
+        assert fix(out, "--kernel", "5.10", packed) == 0
+        assert out.read_bytes() == (tmp_path / "expected").read_bytes()
+    raw = tmp_path / "x.gz"
+    raw.write_bytes(GOLDEN.read_bytes())
+    assert fix(out, raw) == 0
 
 
 def test_what_does_not_go_together(tmp_path: Path) -> None:

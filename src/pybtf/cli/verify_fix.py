@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from ..btf.opening import open_btf
+import os
+
+from ..btf.files import read_rest
+from ..btf.opening import EXPECTED, check_start, open_btf, read_standard_input
 from ..btf.reader import BTF
-from ..elf.packed import open_module
-from ..errors import OutputError, UsageError, printable
+from ..elf.packed import is_packed, open_module, unpack
+from ..errors import InputError, OutputError, UsageError, printable
+from ..scratch import Scratch
+from ..support.records import replace
+from ..unreadable import unreadable
 from ..verify.judge import NEWEST
 from ..verify.mending import mend, mend_object
 from ..verify.rebasing import rebase
-from ..verify.sources import open_source
+from ..verify.sources import open_source, source_of
 from ..verify.task import version_of
 from ..verify.words import version_text
 from . import console
@@ -20,6 +26,8 @@ from .request import STDOUT
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections import Counter
+
+    from ..verify.sources import Source
 
 
 def verify_fix(
@@ -35,7 +43,50 @@ def verify_fix(
     path = files[0]
     read = (*opened(path, base[0] if base else None, out), *base[1:], *([to] if to is not None else []))
     out = checked(out, read, "--fix")
-    source = open_source(path)
+    if path != STDOUT and (os.path.isfile(path) or not os.path.exists(path)):  # noqa: PTH110, PTH113
+        said, version = _fix(path, open_source(path), base, out, to, versions)
+    else:
+        received = _received(path)
+        name = "standard input" if path == STDOUT else path
+        source = source_of(received, name)
+        with Scratch("pybtf-verify-") as scratch:
+            copy = str(scratch.path / "copy")
+            write(copy, received)
+            try:
+                said, version = _fix(copy, source, base, out, to, versions)
+            except InputError as error:
+                raise _renamed(error, copy, name) from error
+            except OutputError as error:
+                raise OutputError(str(error).replace(copy, name)) from error
+    if not quiet:
+        what = "; ".join(said) or "nothing had to be changed"
+        console.say(f"{printable(out)}: for kernel {version_text(version)}; {what}")
+
+
+def _received(path: str) -> bytes:
+    """What comes from a pipe or standard input. Both can be read only once, a file is needed more often."""
+    if path == STDOUT:
+        return read_standard_input()
+    try:
+        with open(path, "rb") as stream:
+            start = stream.read(64)
+            if start:
+                check_start(start, path)
+            return read_rest(stream, start, path)
+    except OSError as error:
+        raise unreadable(path, error, EXPECTED) from error
+
+
+def _renamed(error: InputError, copy: str, name: str) -> InputError:
+    """The error, as about what was copied: nobody knows the file `copy`."""
+    place = replace(error.place, file=name) if error.place.file == copy else error.place
+    return InputError(place, error.found.replace(copy, name), error.expected.replace(copy, name), error.hint)
+
+
+def _fix(
+    path: str, source: Source, base: tuple[str, ...], out: str, to: str | None, versions: list[int]
+) -> tuple[list[str], int]:
+    """Writes OUT. `source` is what is in the file `path`. What was done, in words, and for which version."""
     btf = open_btf(path, base[0] if base else None)
     version = versions[0] if versions else version_of(source.release or "") or NEWEST
     said = []
@@ -58,17 +109,14 @@ def verify_fix(
         _write_elf(path, out, {".BTF": data, **sections})
     else:
         write(out, data)
-    if not quiet:
-        what = "; ".join(said) or "nothing had to be changed"
-        console.say(f"{printable(out)}: for kernel {version_text(version)}; {what}")
+    return said, version
 
 
 def _is_elf(path: str) -> bool:
-    if path == STDOUT:
-        return False
     with open(path, "rb") as stream:
-        start = stream.read(4)
-    return start == b"\x7fELF" or path.endswith((".xz", ".zst", ".gz"))
+        start = stream.read(64)
+        packed = unpack(start + stream.read(), path) if is_packed(start) else None
+    return (packed or start).startswith(b"\x7fELF")
 
 
 def _object(btf: BTF, path: str, version: int) -> tuple[bytes, Counter[str], dict[str, bytes]]:
@@ -87,7 +135,6 @@ def _object(btf: BTF, path: str, version: int) -> tuple[bytes, Counter[str], dic
 def _write_elf(path: str, out: str, sections: dict[str, bytes]) -> None:
     """A copy of the file, unpacked, with these sections; there all at once."""
     from ..elf.writer import put_sections
-    from ..scratch import Scratch
 
     with Scratch("pybtf-verify-") as scratch:
         stage = str(scratch.path / "copy")

@@ -55,7 +55,7 @@ class Source:
 def open_source(path: str) -> Source:
     """The BTF in a file, `-` for standard input. Raises `InputError` if it cannot be read, or is nothing with BTF."""
     if path == STANDARD_INPUT:
-        return _of_bytes(read_standard_input(), "standard input")
+        return source_of(read_standard_input(), "standard input")
     try:
         with open(path, "rb") as stream:
             start = stream.read(64)
@@ -66,7 +66,7 @@ def open_source(path: str) -> Source:
                 return _raw(data, path)
             if not start.startswith(_ELF):
                 check_start(start, path)
-                return _of_bytes(read_rest(stream, start, path), path)
+                return source_of(read_rest(stream, start, path), path)
     except OSError as error:
         from ..unreadable import unreadable
 
@@ -84,7 +84,8 @@ def _raw(data: bytes, path: str) -> Source:
     return Source(path, data, loader, data[:2] != MAGIC[1], release=release)
 
 
-def _of_bytes(data: bytes, name: str) -> Source:
+def source_of(data: bytes, name: str) -> Source:
+    """As `open_source`, of what has been read already."""
     stored = len(data)
     unpacked = unpack(data, name)
     packed = unpacked is not None
