@@ -113,3 +113,20 @@ def test_what_the_encoding_does_not_have_is_escaped(folder: Path) -> None:
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"STRUCT \xe4\\u20ac\n" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["dump -o", "dedup -o", "size --html", "show --svg"])
+def test_the_file_that_standard_input_is_read_from_is_no_output(folder: Path, tmp_path: Path, command: str) -> None:
+    name = ["one"] if command == "show --svg" else []
+    for output in ("in", "link"):
+        (tmp_path / "in").write_bytes((folder / "two.btf").read_bytes())
+        (tmp_path / "link").unlink(missing_ok=True)
+        (tmp_path / "link").hardlink_to(tmp_path / "in")
+        with open(tmp_path / "in", "rb") as stdin:
+            words = [sys.executable, "-m", "pybtf", *command.split(), output, *name, "-"]
+            done = subprocess.run(
+                words, stdin=stdin, capture_output=True, cwd=tmp_path, env=environment(), check=False, timeout=60
+            )
+        assert done.returncode == 2
+        assert b"is the input itself, which standard input is read from" in done.stderr
+        assert (tmp_path / "in").read_bytes() == (folder / "two.btf").read_bytes()

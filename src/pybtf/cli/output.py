@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 
 from ..errors import UsageError
@@ -23,9 +24,7 @@ def checked(output: str | None, inputs: Iterable[str], option: str = "-o") -> st
         if sys.stdout.isatty():
             raise UsageError(f"{option} -: standard output is a terminal, and BTF is binary; redirect it")
         return output
-    for name in inputs:
-        if same(output, name):
-            raise UsageError(f"{option} OUT is the input {name} itself")
+    spared(option, output, inputs)
     return output
 
 
@@ -57,10 +56,23 @@ def opened(file: str, base: str | None, output: str | None) -> list[str]:
 
 
 def spared(option: str, output: str | None, inputs: Iterable[str], metavar: str = "OUT") -> None:
-    """Raise UsageError if a picture, or another result, would be written over one of `inputs`."""
+    """Raise UsageError if a picture, or another result, would be written over one of `inputs` (`-`: standard input)."""
+    if output in (None, STDOUT):
+        return
     for name in inputs:
-        if output not in (None, STDOUT) and same(str(output), name):
+        if name == STDOUT and _is_standard_input(str(output)):
+            raise UsageError(f"{option} {metavar} is the input itself, which standard input is read from")
+        if same(str(output), name):
             raise UsageError(f"{option} {metavar} is the input {name} itself")
+
+
+def _is_standard_input(output: str) -> bool:
+    """Whether OUT is the regular file that standard input is read from (`< OUT`)."""
+    try:
+        status = os.fstat(0)
+        return stat.S_ISREG(status.st_mode) and os.path.samestat(status, os.stat(output))  # noqa: PTH116
+    except OSError:
+        return False
 
 
 def draw(output: str, picture: bytes) -> None:
