@@ -4,6 +4,7 @@ output replaces them, and `pybtf reproduce` finds them for its copy.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from pybtf.btf import BTF, Kind
 from pybtf.cli.main import main
 from pybtf.pahole.main import main as pahole
+from pybtf.pipeline.companions import companions
 from pybtf.reproduce.reproduce import Circumstance, Question, reproduce
 from tests.conftest import ROOT
 from tests.dwarf.test_containers import build_id, link, with_dwarf, without_dwarf
@@ -154,3 +156,13 @@ def test_no_output_replaces_a_base_that_is_found(
     # What has no base is no matter of the file beside it.
     assert main(["dump", "--format", "raw", "-o", "vmlinux", "whole.btf"]) == 0
     assert contents(tmp_path) != before
+
+
+def test_a_pipe_is_not_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever opens and closes it would end the program that writes to it, before anything is read."""
+    opened: list[str] = []
+    monkeypatch.setattr("pybtf.pipeline.companions.open_module", opened.append)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert companions(str(pipe)) == []
+    assert not opened

@@ -343,7 +343,7 @@ def test_what_can_be_read_only_once(
         assert out.read_bytes() == (tmp_path / "expected").read_bytes()
         pipe = tmp_path / "pipe"
         os.mkfifo(pipe)
-        writer = threading.Thread(target=pipe.write_bytes, args=(data,))
+        writer = threading.Thread(target=pipe.write_bytes, args=(data,), daemon=True)
         writer.start()
         assert fix(out, "--kernel", "5.10", pipe) == 0
         writer.join()

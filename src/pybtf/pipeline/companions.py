@@ -4,21 +4,20 @@ alternate file. Nobody names them, so no output may replace them: they may be al
 
 from __future__ import annotations
 
+import os
+
 from pybtf.dwarf.sections import debug_sections
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.packed import open_module
 from pybtf.errors import InputError
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import os
-
 
 def companions(path: str, package: str | None = None) -> list[tuple[str, os.stat_result]]:
     """Their paths, as they are found, and what they are; `package` is the `.dwp` that is named. Of a file that cannot
-    be read there are none: whoever encodes it says what is wrong.
+    be read there are none: whoever encodes it says what is wrong. A pipe is left alone, as it can be read only once.
     """
+    if not os.path.isfile(path):  # noqa: PTH113 - pathlib takes long to import
+        return []
     try:
         with open_module(path) as image:
             found = debug_sections(image, section_addresses(image), package=package, degrade=True)
