@@ -154,6 +154,13 @@ def test_dwarf_in_another_file(run: Run, tmp_path: Path, encoded: Path) -> None:
     assert debug.read_bytes() == KERNEL.read_bytes()
 
 
+def test_a_note_is_one_line(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "two\nlines\x1b[2J"
+    path.write_bytes(OBJECT.read_bytes())
+    said = run("show", path)[1]
+    assert said == note(tmp_path / "two\\nlines\\x1b[2J")
+
+
 def test_values_that_were_not_merged(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "v.o"
     path.write_bytes(OBJECT.read_bytes())

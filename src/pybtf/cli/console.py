@@ -60,21 +60,19 @@ def say(text: str) -> None:
 
 
 def error(text: str, program: str = "pybtf") -> None:
-    """An error is one line, whatever is in the names it mentions."""
-    line = printable(text).replace("\n", "\\n")
-    say(f"{program}: {styled('error:', RED)} {line}")
+    """An error is one line, whatever is in the names it mentions; so are the others below."""
+    say(f"{program}: {styled('error:', RED)} {errors.printable(text)}")
 
 
 def note(text: str) -> None:
     """Nothing is wrong, but it may not be what was meant."""
-    say(f"pybtf: note: {printable(text)}")
+    say(f"pybtf: note: {errors.printable(text)}")
 
 
 def warning(text: str, program: str = "pybtf") -> None:
-    say(f"{program}: {styled('warning:', YELLOW)} {printable(text)}")
+    say(f"{program}: {styled('warning:', YELLOW)} {errors.printable(text)}")
 
 
 def lost(text: str) -> None:
     """Something is not in the BTF as it is in the DWARF, as was allowed."""
-    line = printable(text).replace("\n", "\\n")
-    say(f"pybtf: {styled('lost:', YELLOW)} {line}")
+    say(f"pybtf: {styled('lost:', YELLOW)} {errors.printable(text)}")
