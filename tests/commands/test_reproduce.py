@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import struct
@@ -21,7 +22,7 @@ import pytest
 from pybtf.btf import BTF, Kind
 from pybtf.cli.main import main
 from pybtf.errors import InputError, NothingToEncode
-from pybtf.reproduce import lockfile
+from pybtf.reproduce import lockfile, trial
 from pybtf.reproduce.lockfile import read_lock
 from pybtf.reproduce.reproduce import Circumstance, Question, circumstances, reproduce
 from tests.conftest import ROOT, environment
@@ -181,6 +182,16 @@ def test_no_room_for_the_copy(monkeypatch: pytest.MonkeyPatch, capfd: pytest.Cap
     said = capfd.readouterr().err
     assert "the copy cannot be made: No space left on device; expected room for 46," in said
     assert said.endswith("Name a folder that has it in TMPDIR, or leave the copy out: --skip copy.\n")
+
+
+def test_address_space_that_is_limited_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No process may raise its own limit; that is no difference."""
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr("resource.setrlimit", lambda _, limits: asked.append(limits))
+    for hardest in (resource.RLIM_INFINITY, 1 << 30, 1 << 20):
+        monkeypatch.setattr("resource.getrlimit", lambda _, hardest=hardest: (hardest, hardest))
+        trial._limit(1 << 25)
+    assert asked == [(1 << 25,) * 2, (1 << 25,) * 2, (1 << 20,) * 2]
 
 
 def test_no_room_for_the_result_of_a_trial(plant: Callable[..., None], capfd: pytest.CaptureFixture[str]) -> None:

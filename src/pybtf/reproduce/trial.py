@@ -30,7 +30,7 @@ def main() -> int:
     if task["umask"] is not None:
         os.umask(task["umask"])
     if task["address_space"] is not None:
-        resource.setrlimit(resource.RLIMIT_AS, (task["address_space"], task["address_space"]))
+        _limit(task["address_space"])
     try:
         data = _encode(task)
     except (PybtfError, MemoryError, OSError) as error:
@@ -48,6 +48,13 @@ def main() -> int:
         facts["companions"] = [path for path, _ in companions(task["path"])]
     _tell(facts)
     return 0
+
+
+def _limit(size: int) -> None:
+    """Have at most `size` bytes of address space. Where there are already fewer (`ulimit -v`), they stay."""
+    hardest = resource.getrlimit(resource.RLIMIT_AS)[1]
+    limit = size if hardest == resource.RLIM_INFINITY else min(size, hardest)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
 def _encode(task: dict[str, Any]) -> bytes:
