@@ -136,6 +136,7 @@ def test_they_are_not_those_of_one_unit() -> None:
         (one, addresses + bytes(8), len(one)),
         (one[:-4], addresses, 0),
         (b"", addresses, 0),
+        (b"", b"", 0),
     ):
         piece = ObjectValues(places, values, payload_digest(values))
         with pytest.raises(InputError, match=rf"here: \.debug_btf_values\+0x{at:x}: .*damaged"):

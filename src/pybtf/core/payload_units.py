@@ -100,7 +100,7 @@ def is_one_unit(
     size: uint64_t = 0
     if need(r, g.p, g.size if g.size < 4 * H_WORDS_OF_HEAD else 4 * H_WORDS_OF_HEAD):
         size = payload_size(g.p, g.size, swap, cython.address(n))
-    if size == g.size and n == g.n_addresses:
+    if size and size == g.size and n == g.n_addresses:
         return True
     v.offset = size
     damaged(v, 0)
