@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from pybtf.cli.main import main
 from pybtf.pahole.main import main as pahole
 from tests.builders.rawbtf import raw_btf
 
-INT, ARRAY, STRUCT, TYPEDEF = (kind << 24 for kind in (1, 3, 4, 8))
+INT, ARRAY, STRUCT, TYPEDEF, FUNC, FUNC_PROTO, DECL_TAG = (kind << 24 for kind in (1, 3, 4, 8, 12, 13, 17))
 
 
 def chains(members: int) -> bytes:
@@ -230,3 +231,17 @@ def test_names_in_a_picture_are_cut(tmp_path: Path) -> None:
     text = drawn.read_text()
     assert "n" * 198 + "…" in text
     assert "n" * 200 not in text
+
+
+def test_many_tags_of_a_function_with_a_long_name(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The functions of a header are sorted, one for each tag, and the long names compared: 41 seconds."""
+    words = [0, FUNC_PROTO, 0, 11, FUNC | 1, 1]
+    for _ in range(20_000):
+        words += [1, DECL_TAG, 2, 0xFFFFFFFF]
+    path = tmp_path / "x.btf"
+    path.write_bytes(raw_btf(words, b"\0bpf_kfunc\0" + b"n" * 1_000_000 + b"\0"))
+    start = time.process_time()
+    assert main(["dump", "--format", "c", "--unsorted", str(path)]) == 1
+    assert time.process_time() - start < 5
+    out, said = capfd.readouterr()
+    assert (out, "takes too many steps, or becomes too long" in said) == ("", True)

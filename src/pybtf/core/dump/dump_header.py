@@ -3,7 +3,7 @@
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t
 from cython.cimports.libc.stdlib import calloc, free, qsort
-from cython.cimports.libc.string import memset, strcmp
+from cython.cimports.libc.string import memset, strcmp, strlen
 from cython.cimports.pybtf.core.btf.kinds import KIND_DECL_TAG, KIND_FUNC
 from cython.cimports.pybtf.core.btf.record_layout import wire_kind
 from cython.cimports.pybtf.core.btf.type_view import View, view_name, view_record
@@ -65,6 +65,19 @@ def tagged(d: cython.pointer[CDump], id: uint32_t, tag: cython.p_const_char) -> 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def can_compare(d: cython.pointer[CDump], name: cython.p_const_char, id: uint32_t) -> cython.bint:
+    """Whether a name may be sorted. Tags are small, and any number of them may be about functions of one long name."""
+    size: cython.size_t = strlen(name)
+    if size > d.effort:
+        c_fail(d, C_EFFORT, id)
+        return False
+    d.effort -= size
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def emit_kfuncs(d: cython.pointer[CDump]) -> cython.void:
     """The functions that BPF programs may call, by name; tags tell them."""
     kfuncs: cython.pointer[Kfunc]
@@ -93,6 +106,9 @@ def emit_kfuncs(d: cython.pointer[CDump]) -> cython.void:
             if of:
                 kfuncs[count].name = view_name(d.v, view_record(d.v, of)[0])
                 kfuncs[count].id = of
+                if not can_compare(d, kfuncs[count].name, of):
+                    count = 0
+                    break
                 count += 1
         qsort(kfuncs, count, cython.sizeof(Kfunc), compare)
     words_init(cython.address(words))
