@@ -1,11 +1,23 @@
-"""Types of one name that are nearly equal: how long they may be compared. Limits are those of test_hostile.py."""
+"""Types of one name that are nearly equal: how long they may be compared; and functions of one name with many symbols.
+Limits are those of test_hostile.py.
+"""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
+import pytest
+
+from pybtf.errors import InputError
+from pybtf.merging.compiler_btf import merge_compiled
+from pybtf.options import make_options
+from tests.builders.elfwriter import SHF_ALLOC, SHF_EXECINSTR, Section, Symbol, elf
+from tests.builders.rawbtf import raw_btf
 from tests.builders.rawdwarf import DATA1, REF4, STRING, RawDwarf
 from tests.hostile.test_hostile import MEMBER, NAME, PLACE, POINTER, SECONDS, SIZE, STRUCT, TYPE, encode
+
+FUNC, FUNC_PROTO = 12 << 24, 13 << 24
 
 
 def in_a_row(structs: int, others: int) -> bytes:
@@ -39,3 +51,18 @@ def test_some_may_be_compared(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(in_a_row(500, 0))
     assert encode(path).answer.endswith(" bytes")
+
+
+def test_many_functions_of_many_clones(tmp_path: Path) -> None:
+    """For each function in a compiler's BTF, all clones were looked at: the square of the size, minutes for 10 MB."""
+    words = [0, FUNC_PROTO, 0] + [1, FUNC, 1] * 60_000
+    sections = [
+        Section(".text", bytes(256), flags=SHF_ALLOC | SHF_EXECINSTR, address=4096),
+        Section(".BTF", raw_btf(words, b"\0a\0")),
+    ]
+    path = tmp_path / "file"
+    path.write_bytes(elf(sections, [Symbol("a.isra.0", 4096 + number % 256) for number in range(60_000)]).data)
+    start = time.process_time()
+    with pytest.raises(InputError, match="a name or prototype that very many share"):
+        merge_compiled(str(path), make_options("default", 1))
+    assert time.process_time() - start < SECONDS

@@ -99,24 +99,32 @@ def making_free(m: cython.pointer[Making]) -> cython.void:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def address_of(
+def find_address(
+    m: cython.pointer[Making],
     t: cython.pointer[cython.const[FuncTable]],
     name: cython.p_const_char,
+    address: cython.pointer[uint64_t],
     flags: cython.pointer[uint32_t],
-) -> uint64_t:
+) -> cython.bint:
     """The address of the function of this name, 0 if there is none. Where all symbols are those of clones, nothing is
-    known of their parameters, and the function must not be taken for them: `flags` get that.
+    known of their parameters, and the function must not be taken for them: `flags` get that. False: too many clones
+    have been looked at.
     """
     entry: uint32_t = functable_find(t, name, strlen(name))
     i: uint32_t
-    flags[0] = 0
+    address[0] = flags[0] = 0
     if entry == NO_ENTRY:
-        return 0
+        return True
     for i in range(t.first[entry], t.first[entry + 1]):
         if not t.sym_flags[i] & SYM_CLONE:
-            return t.value[i]
+            address[0] = t.value[i]
+            return True
+        if m.clones == 0:
+            return False
+        m.clones -= 1
     flags[0] = S_OPTIMIZED | S_SIGNATURE_CHANGED
-    return t.value[t.first[entry]]
+    address[0] = t.value[t.first[entry]]
+    return True
 
 
 @cython.cfunc
@@ -149,6 +157,7 @@ def put_function(
     n: uint32_t = 0 if unnamed else wire_vlen(proto)
     anns: uint32_t = 0 if unnamed else count_tags(m, id)
     flags: uint32_t = 0
+    address: uint64_t = 0
     i: uint32_t
     p: cython.pointer[uint32_t] = proto + 3
     status: cython.int = put_name(m, r[0])
@@ -157,7 +166,9 @@ def put_function(
         return UNIT_RECORD
     if status:
         return status
-    if not u64s_push(cython.address(m.addresses), address_of(t, view_name(m.v, r[0]), cython.address(flags))):
+    if not find_address(m, t, view_name(m.v, r[0]), cython.address(address), cython.address(flags)):
+        return UNIT_SHARED
+    if not u64s_push(cython.address(m.addresses), address):
         return UNIT_MEMORY
     if (
         not u32s_push(cython.address(m.words), flags | anns << 16)
@@ -294,7 +305,7 @@ def begin(
 ) -> cython.int:
     m.v = v
     m.room = min(OVERLAP * cython.cast(uint64_t, strings) + 65536, MAX_BYTES)
-    m.parameters = OVERLAP * cython.cast(uint64_t, words) + 65536
+    m.parameters = m.clones = OVERLAP * cython.cast(uint64_t, words) + 65536
     m.bad = 0
     m.used.n = 0
     m.text = 0

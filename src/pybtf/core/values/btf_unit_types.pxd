@@ -22,6 +22,7 @@ cdef struct Making:             # the piece at hand
     int options                 # OPT_*
     uint64_t room               # bytes that names may still have
     uint64_t parameters         # that functions may still have
+    uint64_t clones             # symbols of clones that may still be looked at
     uint32_t bad                # the id of what is wrong
     uint32_t next_small
     uint64_t nested             # arrays of arrays, of all pieces
