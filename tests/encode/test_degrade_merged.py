@@ -10,13 +10,13 @@ import pytest
 
 import pybtf
 from pybtf.btf.kinds import Kind
-from pybtf.btf.types import Array, FuncProto, Ptr, Struct, Typedef
+from pybtf.btf.types import Array, FuncProto, Ptr, Struct, Typedef, TypeTag
 from pybtf.cli.main import main
 from pybtf.encoded import Encoded
 from pybtf.errors import InternalError, PybtfError
 from tests.builders import bad
 from tests.builders.bad import BAD, patched
-from tests.builders.cases_alternate import NAME, Labels, p, pair, uses
+from tests.builders.cases_alternate import NAME, Labels, one, p, pair, tag, tagged, uses
 from tests.builders.dwarfwriter import Die, Dwarf, Raw, Unit, die, dwarf
 from tests.builders.kernelish import INT, function, kernel, standard, unit
 from tests.builders.synthetic import X86, base, named, parameter, typedef
@@ -300,6 +300,34 @@ def test_units_of_an_alternate_file(path: Path, needed: bool, capsys: pytest.Cap
     assert result.btf.by_name("a0") is not None
     assert result.btf.by_name("a1") is None
     assert dict(lost(result)).get(OTHERS, 0) == (1 if needed else 0)
+
+
+@pytest.mark.parametrize("unit_and_die", [None, (1, 0x26), (2, 0x42), (3, 0x62)])
+@pytest.mark.parametrize("needed", ["i0", "i1"])
+def test_type_tags_in_an_alternate_file(
+    path: Path, needed: str, unit_and_die: tuple[int, int] | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """p1 has a pointer with a tag in p2, which is followed by one in p3. Any of them may be left out: of a pointer that
+    is not read no tag stays, and a chain ends where its next tag would be.
+    """
+    units: list[list[Die]] = [[], [tagged(1, "one")], [tag("one", "two")], [tag("two")]]
+    if unit_and_die is not None:
+        units[unit_and_die[0]].insert(0, die("namespace", children=[WRONG]))
+    data, other = pair([p(number, *more) for number, more in enumerate(units)], one(uses(needed)))
+    path.with_name(NAME).write_bytes(other)
+    path.write_bytes(data)
+    result = pybtf.encode(path) if unit_and_die is None else degraded(path, data, "default")
+    accepted(result.data, path, capsys)
+    bad = 0 if unit_and_die is None else unit_and_die[0]
+    tags, read = {0: (["one", "two"], {2, 3}), 1: ([], set()), 2: ([], {3}), 3: (["one"], {2})}[bad]
+    assert [each.name for each in result.btf if isinstance(each, TypeTag)] == tags
+    number = int(needed[1])
+    assert {n for n in range(4) if result.btf.by_name(f"a{n}") is not None} == read | ({number} - {bad or -1})
+    assert dict(lost(result)).get(OTHERS, 0) == (number == bad != 0)
+    if unit_and_die is not None:
+        (example,) = next(loss for loss in result.report.losses if loss.instead.startswith("nothing")).examples
+        assert example["die"] == f"{unit_and_die[1]:#x}"
+        assert example["unit"].endswith(f" of .debug_info of {path.with_name(NAME)}")
 
 
 # bounds

@@ -134,15 +134,18 @@ def _dies(image: ElfImage, sections: DebugSections, run: Run) -> Dies:
 
 def _example(dies: Dies, each: LossInfo, sections: DebugSections) -> dict[str, Any]:
     at = each["die"] or each["offset"]
-    die = dies.die(each["die"]) if each["die"] else None
     row: dict[str, Any] = {"unit": dies.unit_name(at)}
-    if each["whole_unit"] and not row["unit"]:
-        place = sections.place(Place(sections.path, ".debug_info", each["offset"], each["unit"]))
-        row["unit"] = f"at {place.offset if each['unit'] < 0 else place.unit:#x} of {place.section}"
+    if each["whole_unit"]:  # what the damaged DIE says of itself is not to be trusted
+        unit = each["unit"] if each["unit"] >= 0 else None  # only the header is there, which is damaged
+        place = sections.place(Place(sections.path, ".debug_info", each["offset"], unit, die=each["die"] or None))
+        if not row["unit"]:
+            row["unit"] = f"at {place.offset if place.unit is None else place.unit:#x} of {place.section}"
+            if place.file != sections.path:
+                row["unit"] += f" of {place.file}"
+        return row if place.die is None else row | {"die": f"{place.die:#x}"}
     if each["die"]:
         row["die"] = f"{each['die']:#x}"
-    if each["whole_unit"]:  # what the damaged DIE says of itself is not to be trusted
-        return {key: value for key, value in row.items() if value}
+    die = dies.die(each["die"]) if each["die"] else None
     name = each["name"] or (dies.name(die) if die is not None else "")
     file, line = dies.where(die) if die is not None else ("", 0)
     row |= {"name": name, "file": file, "line": line}
