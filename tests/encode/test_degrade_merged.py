@@ -5,18 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import pybtf
 from pybtf.btf.kinds import Kind
-from pybtf.btf.types import Array, FuncProto, Ptr, Struct, Typedef, TypeTag
+from pybtf.btf.types import Array, DeclTag, FuncProto, Ptr, Struct, Typedef, TypeTag
 from pybtf.cli.main import main
 from pybtf.encoded import Encoded
 from pybtf.errors import InternalError, PybtfError
 from tests.builders import bad
 from tests.builders.bad import BAD, patched
 from tests.builders.cases_alternate import NAME, Labels, one, p, pair, tag, tagged, uses
+from tests.builders.cases_alternate import far as distant
 from tests.builders.dwarfwriter import Die, Dwarf, Raw, Unit, die, dwarf
 from tests.builders.kernelish import INT, function, kernel, standard, unit
 from tests.builders.synthetic import X86, base, named, parameter, typedef
@@ -328,6 +330,36 @@ def test_type_tags_in_an_alternate_file(
         (example,) = next(loss for loss in result.report.losses if loss.instead.startswith("nothing")).examples
         assert example["die"] == f"{unit_and_die[1]:#x}"
         assert example["unit"].endswith(f" of .debug_info of {path.with_name(NAME)}")
+
+
+@pytest.mark.parametrize("kind", ["btf_type_tag", "btf_decl_tag"])
+@pytest.mark.parametrize("own", [True, False])
+def test_the_unit_of_a_damaged_tag_is_left_out(
+    path: Path, own: bool, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not that of the pointer or struct with the tag, of the file itself or of the alternate file: it has no tag."""
+    damaged = die("GNU_annotation", ("name", "strp", kind), ("const_value", "strp", Raw(0x00FFFFFF)), label="tag")
+
+    def tagged_with(number: int | None, attribute: Any) -> Die:
+        if kind == "btf_decl_tag":
+            return named("structure_type", "s", ("byte_size", "data1", 4), attribute)
+        return die("pointer_type", ("type", "ref4", "int" if number is None else f"i{number}"), attribute)
+
+    def main_units(labels: Labels) -> Sequence[Unit]:
+        more = [tagged_with(None, distant(0x2139, labels["tag"]))] if own else []
+        return [unit([INT, *more, uses("i1")(labels)]), unit([INT, typedef("second", "int")])]
+
+    more = [] if own else [tagged_with(1, ("GNU_annotation", "ref_addr", "tag"))]
+    data, other = pair([p(0), p(1, *more), p(2, damaged)], main_units)
+    path.with_name(NAME).write_bytes(other)
+    result = degraded(path, data, "default")
+    accepted(result.data, path, capsys)
+    assert [each.name for each in result.btf if isinstance(each, Typedef)] == ["t", "second"]
+    assert any(isinstance(each, Struct if kind == "btf_decl_tag" else Ptr) for each in result.btf)
+    assert (result.btf.by_name("a1") is None, result.btf.by_name("a2")) == (False, None)
+    assert not any(isinstance(each, DeclTag | TypeTag) for each in result.btf)
+    (loss,) = result.report.losses
+    assert (loss.what, loss.count) == ("unit with an offset past the end of the section", 1)
 
 
 # bounds

@@ -113,19 +113,26 @@ def enter_unit_with(w: cython.pointer[Walker], at: uint64_t) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def annotation_chain(w: cython.pointer[Walker], at: uint64_t, component: cython.int) -> cython.int:
-    """The declaration tags of the GNU chain that starts at `at`. Nonzero: fault."""
+    """The declaration tags of the GNU chain that starts at `at`. Nonzero: fault. If that is in what is a tag by its
+    name, the reader stays in the tag's unit, which is to be left out; else this unit may be wrong about where tags are.
+    So only in a survey: later, types of that unit may be in the tables already.
+    """
     reader: Reader = w.r
     die: Die = w.d
     status: cython.int = 0
     steps: cython.int = 0
     if not w.want_decl_tags:
         return 0
+    if w.fault.code:  # of the object itself
+        return -1
     while at:
         status = step(w, cython.address(at), steps)
         steps += 1
         if status != 1:
             break
         if has_name(w, b"btf_decl_tag", 12) and push(w, component):
+            if w.survey:
+                return -1
             status = -1
             break
     w.r = reader
@@ -137,7 +144,9 @@ def annotation_chain(w: cython.pointer[Walker], at: uint64_t, component: cython.
 @cython.nogil
 @cython.exceptval(check=False)
 def tag_slots(w: cython.pointer[Walker], at: uint64_t, pointer: cython.pointer[Type]) -> cython.int:
-    """The type tags of the GNU chain of a pointer: slots that lead from the pointer to its target. Nonzero: fault."""
+    """The type tags of the GNU chain of a pointer: slots that lead from the pointer to its target. Nonzero: fault, as
+    in `annotation_chain`.
+    """
     reader: Reader = w.r
     die: Die = w.d
     t: Type
@@ -145,6 +154,8 @@ def tag_slots(w: cython.pointer[Walker], at: uint64_t, pointer: cython.pointer[T
     status: cython.int = 0
     steps: cython.int = 0
     first: uint32_t = w.u.n_types
+    if w.fault.code:  # of the pointer itself
+        return -1
     while at:
         status = step(w, cython.address(at), steps)
         steps += 1
@@ -157,6 +168,8 @@ def tag_slots(w: cython.pointer[Walker], at: uint64_t, pointer: cython.pointer[T
         t.name = walk_name(w, D_CONST_VALUE)
         t.ref = w.u.n_types + 1
         t.flags = T_REF_LOCAL | T_CHAINED
+        if w.survey and w.fault.code:
+            return -1
         if add_type(w, cython.address(t)):
             status = -1
             break

@@ -5,8 +5,8 @@ the file is first decoded as usual. If that fails, it is decoded again with a li
 (`Walker.lost`), which grows on the way:
 
 - *While DIEs are read*, the tables only grow. If a unit fails, they go back to where they were before it (`Tables`),
-  and the walk goes on with the next. If what failed is a partial unit that it imports, that one is left out, and the
-  unit is walked again.
+  and the walk goes on with the next. If what failed is a partial unit that it imports, or in a survey
+  (alternate_units.py) a tag in another unit, that one is left out, and the unit is walked again.
 - *After that* (cycles of origins, endless prototypes), a fault is set aside (`Unit.aside`), and the
   pass goes on to find the others; then all units that have one are left out, and everything is decoded again.
 
@@ -87,8 +87,8 @@ def leave_out(w: cython.pointer[Walker], number: uint32_t, fault: cython.pointer
 @cython.nogil
 @cython.exceptval(check=False)
 def leave_out_for_fault(w: cython.pointer[Walker], number: uint32_t) -> cython.bint:
-    """Leaves out the unit in which `w.fault` was met while unit `number` was read: that unit itself, or one that it
-    imports. Then nothing is wrong any more. 0: something is, as there is no memory.
+    """Leaves out the unit in which `w.fault` was met while unit `number` was read: that unit itself, one that it
+    imports, or one with a tag. Then nothing is wrong any more. 0: something is, as there is no memory.
     """
     unit: uint32_t = unit_around(w, w.r.unit)
     if w.fault.code == FAULT_MEMORY:
