@@ -50,6 +50,21 @@ def test_methods_of_some_structs(run: Run) -> None:
     assert run(pahole, "-F", "btf", "-m", "--unions", path) == ""
 
 
+def test_the_separator_of_what_could_be_smaller(run: Run) -> None:
+    """Recorded from pahole, with these options."""
+    path = FOLDER / "order.btf"
+    assert run(pahole, "-F", "btf", "-P", "-t", ":", "-H", "3", path) == "b2:56:40:16\n"
+    assert run(pahole, "-F", "btf", "-t", "", "-P", "-H", "3", path) == "b2\x0056\x0040\x0016\n"
+
+
+@pytest.mark.parametrize("options", ["-q -V", "-V -q", "-EqV", "-V --quiet"])
+def test_quiet_and_verbose_in_any_order(options: str, run: Run) -> None:
+    """As in pahole, there are no comments wherever -q stands."""
+    text = run(pahole, "-F", "btf", *options.split(), "-C", "b2", FOLDER / "order.btf")
+    assert text.startswith("struct b2 {")
+    assert "/*" not in text
+
+
 def test_definitions_and_lines(run: Run) -> None:
     """Only lines that are asked for behind `-T` are printed. Recorded from pahole, but for the last."""
     path = FOLDER / "order.btf"

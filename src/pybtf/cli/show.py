@@ -300,14 +300,15 @@ def _draw(view: View, shower: Shower, ids: list[int], expand: bool, line_size: i
     draw(out, layout_svg(view, shower, list(dict.fromkeys(ids)), expand, line_size))
 
 
-def packable_lines(view: View, shower: Shower, ids: Iterable[int]) -> Iterator[bytes]:
+def packable_lines(view: View, shower: Shower, ids: Iterable[int], separator: bytes = b"\t") -> Iterator[bytes]:
     """Of each struct with holes, of bytes or of bits, that -R makes smaller: name, both sizes, and what is saved."""
     for id in ids:
         sums = shower.sums(id) if view.kind(id) == STRUCT else {}
         if sums and (sums["holes"] or sums["bit_holes"]):
             size, smaller = sums["size"], shower.packable(id)
             if smaller < size:
-                yield b"%s\t%d\t%d\t%d\n" % (view.name_of(id) or b"(null)", size, smaller, size - smaller)
+                numbers = (b"%d" % number for number in (size, smaller, size - smaller))
+                yield separator.join((view.name_of(id) or b"(null)", *numbers)) + b"\n"
 
 
 def reorganized(view: View, shower: Shower, id: int, steps: bool, line_size: int) -> bytes:

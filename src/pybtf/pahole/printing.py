@@ -51,7 +51,7 @@ def print_types(request: Request) -> int:
     asked = request.printing
     view = open_view(request.file, request.base)
     shower = Shower(
-        view, "hex" in asked, "expand_types" in asked, "expand_pointers" in asked, request.verbosity < 0,
+        view, "hex" in asked, "expand_types" in asked, "expand_pointers" in asked, request.quiet,
         "rel_offset" in asked, remember=True, line_size=_line_size(request), no_packed="suppress_packed" in asked,
         no_aligned="suppress_aligned_attribute" in asked, flat="flat_arrays" in asked,
         biggest="show_first_biggest_size_base_type_member" in asked
@@ -105,7 +105,7 @@ def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
         if "sort" in asked and not request.line and not counted:
             ids = in_order(view, shower, [id for id in ids if view.name_of(id)])
         if "packable" in asked:
-            yield from packable_lines(view, shower, ids)
+            yield from packable_lines(view, shower, ids, _separator(request))
         elif request.line:
             yield from (_line(request, view, shower, id) for id in ids)
         elif not counted:
@@ -215,7 +215,7 @@ def _users(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
         else:
             members = Counter(id for id, _ in found)
             for id, count in members.items():
-                yield view.name_of(id) + (b": %d\n" % count if request.verbosity > 0 else b"\n")
+                yield view.name_of(id) + (b": %d\n" % count if request.verbose else b"\n")
 
 
 def _enumeration(view: View, shower: Shower, enumerator: str) -> Iterator[bytes]:

@@ -55,6 +55,10 @@ class Request:
         self.jobs: int | None = 1
         """Upper bound of the number of workers; None: as many as there are CPUs."""
         self.verbosity = 0
+        """Of messages about encoding: 1 for -V, -1 for -q, whichever is last."""
+        self.verbose = False
+        self.quiet = False
+        """Both count where types are printed, in any order."""
         self.formats: str | None = None
         """The list of -F."""
         self.printing: dict[str, str] = {}
@@ -63,7 +67,6 @@ class Request:
         """The types that are printed are named by a word of its own, which might have been meant as a file."""
         self.line = ""
         """Of the options that print a line for each type, the last one."""
-        self._verbose = False
         self._printing_as = ""
         self._not_printed = ""
         """What is wrong if types are to be printed."""
@@ -193,7 +196,8 @@ class Request:
 
     def _level(self, argument: str, value: str | None, spelling: str) -> None:
         self.verbosity = int(argument)
-        self._verbose |= self.verbosity > 0
+        self.verbose |= self.verbosity > 0
+        self.quiet |= self.verbosity < 0
 
     def _features(self, argument: str, value: str | None, spelling: str) -> None:
         """The first list of all switches everything off; then what any list names is switched on."""
@@ -243,7 +247,7 @@ class Request:
     def _print(self, argument: str, value: str | None, spelling: str) -> None:
         self.printing.pop(argument, None)  # the order is that of the command line: of some options, the last one wins
         self.printing[argument] = value or ""
-        if argument in LINES or (argument == LARGE_HOLES and not self._verbose):
+        if argument in LINES or (argument == LARGE_HOLES and not self.verbose):
             self.line = argument
         elif argument == DEFINITIONS:
             self.line = ""
