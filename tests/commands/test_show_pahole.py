@@ -57,6 +57,24 @@ def test_the_separator_of_what_could_be_smaller(run: Run) -> None:
     assert run(pahole, "-F", "btf", "-t", "", "-P", "-H", "3", path) == "b2\x0056\x0040\x0016\n"
 
 
+def test_verbose_with_reorganized_structs(run: Run) -> None:
+    """The moves without the struct after each; of `-P`, the structs in place of the lines. Checked against pahole."""
+    path = FOLDER / "order.btf"
+    moves = [
+        line
+        for line in run(pahole, "-F", "btf", "-R", "-S", "-C", "b2", path).splitlines()
+        if line.startswith("/* Moving ")
+    ]
+    assert moves
+    reorganized = run(pahole, "-F", "btf", "-R", "-C", "b2", path)
+    assert run(pahole, "-F", "btf", "-R", "-V", "-C", "b2", path) == "\n".join([*moves, "", reorganized])
+    end = "\n} __attribute__((__packed__));   /* saved 24 bytes! */\n"
+    assert run(pahole, "-F", "btf", "-R", "-V", "-C", "s54", FOLDER / "random.btf").endswith(end)
+    listed = [line.split("\t")[0] for line in run(pahole, "-F", "btf", "-P", path).splitlines()]
+    shown = run(pahole, "-F", "btf", "-P", "-V", path)
+    assert [line.split()[1] for line in shown.splitlines() if line.startswith("struct ")] == listed
+
+
 @pytest.mark.parametrize("options", ["-q -V", "-V -q", "-EqV", "-V --quiet"])
 def test_quiet_and_verbose_in_any_order(options: str, run: Run) -> None:
     """As in pahole, there are no comments wherever -q stands."""

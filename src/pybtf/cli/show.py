@@ -311,20 +311,23 @@ def packable_lines(view: View, shower: Shower, ids: Iterable[int], separator: by
                 yield separator.join((view.name_of(id) or b"(null)", *numbers)) + b"\n"
 
 
-def reorganized(view: View, shower: Shower, id: int, steps: bool, line_size: int) -> bytes:
-    """A struct with its members in another order, and what that saves; all else as it is."""
+def reorganized(view: View, shower: Shower, id: int, steps: bool, line_size: int, moves_too: bool = False) -> bytes:
+    """A struct with its members in another order, and what that saves; all else as it is. `steps`: with the struct
+    after each move; `moves_too`: with the moves, in words.
+    """
     if view.kind(id) != STRUCT:
         return shower.text(id)
     before = shower.sums(id)["size"]
-    text, after, moves = shower.reorganized(id, steps)
+    text, after, moves = shower.reorganized(id, steps or moves_too, steps)
     parts = []
     for moved, source, to, padding, now in moves:
         parts.append(b"/* Moving '%s' from after '%s' to after '%s' */\n" % (moved, source, to))
         if padding:
             parts.append(b"/* adding %d bytes from %s to the padding */\n" % (padding, moved))
-        parts.append(now[:-2] + b"\n")
-    if steps and after != before:
-        parts.append(b"\n/* Final reorganized struct: */\n")
+        if steps:
+            parts.append(now[:-2] + b"\n")
+    if after != before and (steps or moves_too):
+        parts.append(b"\n/* Final reorganized struct: */\n" if steps else b"\n")
     parts.append(text)
     if after != before:
         # As pahole counts those that are added.

@@ -51,7 +51,8 @@ Types that are printed (as by `pybtf show`, which says more):
   -c, --cacheline_size=BYTES
                              The size of a cache line; default: 64
   -R, --reorganize; -S, --show_reorg_steps
-                             With the members in an order that leaves fewer holes; step by step
+                             With the members in an order that leaves fewer holes; step by step. With -V, the
+                             moves alone
   --flat_arrays; --suppress_packed; --suppress_aligned_attribute
                              With arrays of arrays as one; without the attributes packed, aligned
   -s, --sizes; -n, --nr_members; -N, --class_name_len; -t, --separator=SEP

@@ -104,7 +104,9 @@ def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
         ids = [id for id, first in groups.items() if id == first]
         if "sort" in asked and not request.line and not counted:
             ids = in_order(view, shower, [id for id in ids if view.name_of(id)])
-        if "packable" in asked:
+        if "packable" in asked and request.verbose:
+            ids = [id for id in ids if _packable(view, shower, id)]
+        if "packable" in asked and not request.verbose:
             yield from packable_lines(view, shower, ids, _separator(request))
         elif request.line:
             yield from (_line(request, view, shower, id) for id in ids)
@@ -133,7 +135,8 @@ def _named(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
             placed = True
         elif "reorganize" in asked:
             if view.kind(id) == STRUCT:  # pahole passes over all else
-                yield reorganized(view, shower, id, "show_reorg_steps" in asked, _line_size(request))
+                steps = "show_reorg_steps" in asked
+                yield reorganized(view, shower, id, steps, _line_size(request), request.verbose)
         elif request.line:
             yield _line(request, view, shower, id) + b"\n"
         else:

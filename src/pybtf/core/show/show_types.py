@@ -195,8 +195,9 @@ class Shower:
             self.s.n_tags += 1
             self.s.n_function_tags += component == 0
 
-    def reorganized(self, id: uint32_t, steps: cython.bint = False) -> tuple:
-        """A struct with its members in another order: its text, its size, and with `steps` what was done.
+    def reorganized(self, id: uint32_t, steps: cython.bint = False, texts: cython.bint = True) -> tuple:
+        """A struct with its members in another order: its text, its size, and with `steps` what was done; without
+        `texts`, in names only.
 
         A step is the names of the member that was moved, of the one that it was behind, and of the one that it is
         behind now; how many of its bytes became padding; the text after it, without the line of `biggest`.
@@ -219,7 +220,8 @@ class Shower:
                     break
                 if steps:
                     names = (before[plan.moved], before[plan.moved - 1], before[plan.behind])
-                    done.append((*names, plan.to_padding, self.text(id)))
+                    done.append((*names, plan.to_padding, self.text(id) if texts else b""))
+                if steps and texts:
                     plan.packed = plan.packed if plan.shown else is_packed(cython.address(self.s), id)
                     plan.shown = True
             self.check()
