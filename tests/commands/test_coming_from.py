@@ -20,16 +20,17 @@ WORDS = {
     "FILE": "vmlinux", "OLD": "vmlinux", "NEW": "vmlinux", "/sys/kernel/btf/vmlinux": "vmlinux", "OUT": "out",
     "NAME": "device", "'function FUNCTION'": "'function plain_fn'", "FUNCTION": "plain_fn", "ENUMERATOR": "RED",
     "PREFIX": "dev", "'struct PREFIX*'": "'struct dev*'",
-    "ID": "1", "LIST": "var", "DATABASE": "database", "DATA": "data",
+    "ID": "1", "LIST": "var", "file://NAMES": "file://names", "DATABASE": "database", "DATA": "data",
 }  # fmt: skip
 PROGRAMS = {"pybtf": "pybtf", "pybtf-pahole": "pybtf.pahole"}
 
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory, run_cli: RunCli) -> Path:
-    """A kernel and a module, both with BTF, a BPF object, a database."""
+    """A kernel and a module, both with BTF, a BPF object, a database, a list of names."""
     folder = tmp_path_factory.mktemp("prepared")
     shutil.copyfile(HOME / "bin" / "kernel.gcc.elf", folder / "vmlinux")
+    (folder / "names").write_text("device\n")
     shutil.copyfile(module("gcc", "reuse"), folder / "module.ko")
     shutil.copyfile(ROOT / "fixtures" / "bpf" / "core" / "01_fields.o", folder / "prog.bpf.o")
     (folder / "data").write_bytes(bytes(4096))

@@ -57,6 +57,16 @@ def test_the_separator_of_what_could_be_smaller(run: Run) -> None:
     assert run(pahole, "-F", "btf", "-t", "", "-P", "-H", "3", path) == "b2\x0056\x0040\x0016\n"
 
 
+def test_names_that_a_file_lists(run: Run, refused: Callable[..., str], tmp_path: Path) -> None:
+    path, names = FOLDER / "order.btf", tmp_path / "names"
+    names.write_bytes(b"b2\n\na2")
+    for option in ("-C", "-i", "-f"):
+        listed = run(pahole, "-F", "btf", option, f"a1,file://{names},b1", path)
+        assert listed == run(pahole, "-F", "btf", option, "a1,b2,a2,b1", path)
+    assert run(pahole, "-F", "btf", "-s", "-C", f"file://{names}", path).startswith("b2\t")
+    assert "gone: no such file" in refused(pahole, "-F", "btf", "-C", f"file://{tmp_path}/gone", path)
+
+
 def test_verbose_with_reorganized_structs(run: Run) -> None:
     """The moves without the struct after each; of `-P`, the structs in place of the lines. Checked against pahole."""
     path = FOLDER / "order.btf"

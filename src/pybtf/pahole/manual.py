@@ -43,7 +43,7 @@ Features:
                              Switch off var, decl_tag, type_tag, enum64
 
 Types that are printed (as by `pybtf show`, which says more):
-  -C, --class_name=LIST      These, not all; separated by commas
+  -C, --class_name=LIST      These, not all; separated by commas. file://PATH stands for the lines of a file
       --skip_missing         Those of them that are not there are no error
   -E, --expand_types; -p, --expand_pointers; -r, --rel_offset; --hex; -q, --quiet
                              With the members of members, with those of what pointers point to, with offsets from

@@ -116,6 +116,29 @@ def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
             yield from _definitions(request, view, shower, groups)
 
 
+def _names(request: Request) -> list[str]:
+    """The names in the list of `-C`, `-i` or `-f`. One that begins with `file://` stands for the lines of that file.
+    Raises `InputError` if it cannot be read.
+    """
+    names: list[str] = []
+    for name in request.printing[_last(request, NAMES)].split(","):
+        path = name.removeprefix("file://")
+        if path == name:
+            names.append(name)
+            continue
+        from ..inputs import read_bounded
+
+        try:
+            with open(path, "rb") as stream:
+                lines = read_bounded(stream).split(b"\n")
+        except (OSError, ValueError) as error:
+            from ..unreadable import unreadable
+
+            raise unreadable(path, error, "a list of names, one in each line") from error
+        names += [os.fsdecode(line) for line in lines if line]
+    return names
+
+
 def _named(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
     """The types that are named; with `PLACE`, only the file they are in."""
     from ..cli.show import reorganized
@@ -123,7 +146,7 @@ def _named(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
     asked = request.printing
     placed = False
     missing: list[InputError] = []
-    for name in asked[_last(request, NAMES)].split(","):
+    for name in _names(request):
         try:
             id = _first(view, name, request.by_word)
         except InputError as error:  # those that are there come first
@@ -204,7 +227,7 @@ def _users(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
     pointers = "contains" not in asked
     kinds = (*NAMED, FWD) if pointers else NAMED
     ids = [id for id in _selected(request, view, shower) if view.name_of(id)]
-    for name in asked[_last(request, NAMES)].split(","):
+    for name in _names(request):
         same = view.find(os.fsencode(name))
         wanted = next((id for id in same if view.kind(id) in kinds), 0)
         if not same:  # as pahole, with status 0
