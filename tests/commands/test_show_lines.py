@@ -90,6 +90,14 @@ RECORDED: dict[str, tuple[list[Type], list[str], list[str]]] = {
         [SIGNED, Struct("in", 4, (Member("a", 1, 0),)), Typedef("t", 2), Const(3), Struct("s", 4, (Member("", 4, 0),))],
         ["-q"], ["\tconst t                    (null);"],
     ),
+    "a struct that points to itself, in another order: a copy, so the pointer leads to a struct not seen before": (
+        [Int("long int", 8, 64, IntEncoding.SIGNED), Ptr(3), Struct("s", 8, (Member("next", 2, 0),))],
+        ["-E", "-p", "-R"],
+        [
+            "\tstruct s {", "\t\tstruct s           *next;",
+            "\t} *next;                                 /*     0     8 */",
+        ],
+    ),
     "an array that is qualified twice": (
         [SIGNED, Array(1, 1, 3), Const(2), Const(3), Struct("s", 12, (Member("a", 4, 0),))], [],
         ["\tconst const int            a[3];                 /*     0    12 */"],

@@ -54,13 +54,15 @@ def put_definition(s: cython.pointer[Show], id: uint32_t, typedef: cython.p_cons
         frame.level = 1
         if wire_kind(r) == KIND_UNION and not s.format.expand:
             frame.comment_column = TYPE_COLUMN + 1 + UNION_NAME_COLUMN
-        # With `-E` and `-p`, pointers back to it are not expanded. Structs further in, or behind a typedef, are known
-        # by what `put_declared` came to first, which may be a typedef of theirs.
+        # With `-E` and `-p`, pointers back to it are not expanded, unless it is reorganized: pahole then prints a copy.
+        # Structs further in, or behind a typedef, are known by what `put_declared` came to first, which may be a
+        # typedef of theirs.
         if typedef[0]:
             put(t, b"typedef ")
-        s.within[id] += s.format.expand
+        known: cython.bint = s.format.expand and s.plan == cython.NULL
+        s.within[id] += known
         put_composite(s, id, cython.address(frame))
-        s.within[id] -= s.format.expand
+        s.within[id] -= known
         put_tail(s, id, typedef)
         put(t, b";\n")
     elif is_enum(wire_kind(r)):
