@@ -66,6 +66,7 @@ def test_what_excludes_each_other_is_in_one_table(refused: Run) -> None:
         (["-F", "btf", "-C", "zz", FOLDER / "order.btf"], 1, "no type is called 'zz'"),
         (["-F", "btf", "-C", "a", "/nonexistent"], 1, "/nonexistent"),
         (["a", FOLDER / "order.btf"], 64, "a is no file; -C names a type: -C a FILE"),
+        (["file://l", FOLDER / "order.btf"], 64, "file://l is no file; -C names a type: -C file://l FILE"),
         ([FOLDER / "order.btf", "nosuch", "y.btf"], 64, "nosuch is no file"),
         (["./nosuch"], 1, "./nosuch: no such file"),
         (["-F", "dwarf", "nosuch"], 64, "neither -J nor"),

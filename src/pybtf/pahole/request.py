@@ -277,8 +277,9 @@ def is_elf(path: str) -> bool:
 
 
 def _is_word(text: str) -> bool:
-    """Whether it is no file, and can be what C calls a type, or several of them."""
-    return all(name.isidentifier() for name in text.split(",")) and not os.path.lexists(text)
+    """Whether it is no file, and can be what C calls a type, or several of them; or a list of names (`file://`)."""
+    names = text.split(",")
+    return all(name.isidentifier() or name.startswith("file://") for name in names) and not os.path.lexists(text)
 
 
 def _too_many(files: list[str]) -> str:
