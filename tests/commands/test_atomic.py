@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from pybtf.elf import atomic
-from pybtf.elf.atomic import require_folder, write_file
+from pybtf.elf.atomic import not_written, require_folder, write_file
 from pybtf.errors import OutputError
 from tests.builders.elfchecks import environment, need, python
 
@@ -555,3 +555,9 @@ def test_a_folder_that_nobody_may_write_to(tmp_path: Path, monkeypatch: pytest.M
     require_folder(str(tmp_path / "there"))
     with pytest.raises(OutputError, match="no permission to write in"):
         require_folder(str(tmp_path / "new"))
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    """The one to write in is the nearest that exists."""
+    text = not_written(str(tmp_path / "store" / "e5" / "values"), PermissionError(errno.EACCES, ""))
+    assert f"no permission to write in {tmp_path.resolve()}. " in text

@@ -415,6 +415,8 @@ def not_written(path: str, error: OSError, advice: str = "") -> str:
         what, hint = "part of this path is not a folder", "Check the path."
     elif number in (errno.EACCES, errno.EPERM):
         flag = _sealed(path)
+        while not os.path.exists(folder) and os.path.dirname(folder) != folder:  # that of a folder that cannot be made
+            folder = os.path.dirname(folder)
         what = f"it has the attribute {flag}" if flag else f"no permission to write in {folder}"
         hint = advice or "Name a place you may write to."
         hint = f"Clear the attribute with `chattr -{flag} FILE`. {hint}" if flag else hint
