@@ -148,6 +148,7 @@ def check_reason(text: str) -> tuple[str, str]:
     if reason not in reasons:
         from ..support.suggest import did_you_mean
 
-        hint = did_you_mean(reason, reasons)
-        raise UsageError(f"no {kind} is left out because of {quoted(reason)}{hint}; there are {', '.join(reasons)}")
+        what, known = (f"no {kind}", reasons) if colon else ("nothing", {**FUNCTIONS, **VARIABLES})
+        hint = did_you_mean(reason, known)
+        raise UsageError(f"{what} is left out because of {quoted(reason)}{hint}; there are {', '.join(known)}")
     return kind, reason
