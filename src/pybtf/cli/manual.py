@@ -345,8 +345,8 @@ Examples:
   pybtf why --json 'struct sock' vmlinux
   pybtf why --base vmlinux --features default,true_signature nft_do_chain nf_tables.ko
 
-Exit status: 0 everything that was asked for is in BTF, or nothing was asked for by name; 1 something is not,
-or FILE cannot be encoded; 2 the command line is at fault.
+Exit status: 0 everything that was asked for is in BTF, or nothing was asked for by name, or with --list; 1
+something is not, or FILE cannot be encoded; 2 the command line is at fault.
 
 Environment:
   PAHOLE_LANG_EXCLUDE  See --lang-exclude
