@@ -274,11 +274,12 @@ def _end_of_fixed(draft: _Draft, fixed: list[Range], parts: list[_Part]) -> int:
 
 def _last_nonzero(outline: Outline, start: int, stop: int) -> int | None:
     """Offset of the last byte in the range that is not zero."""
+    zeros = bytes(min(_SCAN, stop - start))
     while stop > start:
         size = min(_SCAN, stop - start)
-        used = outline.read(stop - size, size).rstrip(b"\0")
-        if used:
-            return stop - size + len(used) - 1
+        piece = outline.read(stop - size, size)
+        if piece != zeros[:size]:  # hundreds of times as fast as rstrip, for the hole of a sparse file
+            return stop - size + len(piece.rstrip(b"\0")) - 1
         stop -= size
     return None
 
