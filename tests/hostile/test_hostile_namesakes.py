@@ -1,5 +1,5 @@
-"""Types of one name that are nearly equal: how long they may be compared; and functions of one name with many symbols.
-Limits are those of test_hostile.py.
+"""Types of one name that are nearly equal: how long they may be compared; functions of one name with many symbols, or
+prototypes; and what many parameters share. Limits are those of test_hostile.py.
 """
 
 from __future__ import annotations
@@ -14,8 +14,25 @@ from pybtf.merging.compiler_btf import merge_compiled
 from pybtf.options import make_options
 from tests.builders.elfwriter import SHF_ALLOC, SHF_EXECINSTR, Section, Symbol, elf
 from tests.builders.rawbtf import raw_btf
-from tests.builders.rawdwarf import DATA1, REF4, STRING, RawDwarf
-from tests.hostile.test_hostile import MEMBER, NAME, PLACE, POINTER, SECONDS, SIZE, STRUCT, TYPE, encode
+from tests.builders.rawdwarf import ADDR, DATA1, REF4, STRING, RawDwarf
+from tests.hostile.test_hostile import (
+    LOW_PC,
+    MEMBER,
+    NAME,
+    ORIGIN,
+    PARAMETER,
+    PLACE,
+    POINTER,
+    SECONDS,
+    SIZE,
+    SPECIFICATION,
+    STRUCT,
+    SUBPROGRAM,
+    TYPE,
+    VARIABLE,
+    X86,
+    encode,
+)
 
 FUNC, FUNC_PROTO = 12 << 24, 13 << 24
 
@@ -66,3 +83,37 @@ def test_many_functions_of_many_clones(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a name or prototype that very many share"):
         merge_compiled(str(path), make_options("default", 1))
     assert time.process_time() - start < SECONDS
+
+
+
+def function(w: RawDwarf, *attributes: tuple[int, int, object]) -> None:
+    w.die(SUBPROGRAM, (NAME, STRING, "f"), (LOW_PC, ADDR, X86.text), *attributes, children=True)
+
+
+@pytest.mark.parametrize("what", ["parameters", "structs", "variables"])
+def test_long_chains_that_many_share(what: str, tmp_path: Path) -> None:
+    """A thousand links were followed for each of 400,000 DIEs, to see whether they end."""
+    w = RawDwarf()
+    w.begin()
+    int_ = w.base_type()
+    if what == "parameters":
+        function(w)
+        at = w.die(PARAMETER, (NAME, STRING, "p"), (TYPE, REF4, int_))
+        tag, link = PARAMETER, ORIGIN
+    elif what == "structs":
+        at = w.die(STRUCT, (SIZE, DATA1, 4))
+        tag, link = STRUCT, SPECIFICATION
+    else:
+        at = w.die(VARIABLE, (NAME, STRING, "v"), (TYPE, REF4, int_))
+        tag, link = VARIABLE, SPECIFICATION
+    for number in range(401_000):
+        made = w.die(tag, (link, REF4, at))
+        at = made if number < 1000 else at
+    if what == "parameters":
+        w.null()
+    w.end()
+    path = tmp_path / "file"
+    path.write_bytes(w.kernel())
+    run = encode(path)
+    assert "comes back" in run.answer, run
+    assert run.seconds < 2, run

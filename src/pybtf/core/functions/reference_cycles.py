@@ -4,17 +4,29 @@ A DIE takes its name and more from the one it names there, which may do so in tu
 two links. A chain that comes back to itself names nothing, and whoever follows it never stops; so it is an error
 of the unit. resolve.py asks only where a link leads to a DIE that has a link itself, which costs nothing in the usual
 case. What is known to end, or not to, is not followed again, for many functions may share one long chain; of other
-DIEs, chains of more links than any real one has count as cycles.
+DIEs, chains of more links than any real one has count as cycles, and so do all once too many have been followed.
 """
 
 import cython
-from cython.cimports.libc.stdint import uint16_t, uint32_t
+from cython.cimports.libc.stdint import uint16_t, uint32_t, uint64_t
 from cython.cimports.pybtf.core.dwarf.die_index import map_get
 from cython.cimports.pybtf.core.functions.resolve import function_at, origin_param, type_id
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.model.faults import FAULT_CYCLE, IN_INFO, Fault, fault_set
 
 LONGEST = cython.declare(cython.int, 1024)
+LINK_BYTES = cython.declare(uint64_t, 8)  # of `Unit.list_bytes`, for a link of a chain that many DIEs may share
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def afford(u: cython.pointer[Unit]) -> cython.bint:
+    if u.list_bytes <= LINK_BYTES:
+        return False
+    u.list_bytes -= LINK_BYTES
+    return True
 
 
 @cython.cfunc
@@ -24,6 +36,8 @@ def endless_types(u: cython.pointer[Unit], spec: uint32_t) -> cython.bint:
     """Whether a chain of DW_AT_specification between types does not end."""
     steps: cython.int
     for steps in range(LONGEST):
+        if not afford(u):
+            break
         spec = u.types[type_id(u, spec)].spec
         if spec == 0:
             return False
@@ -65,6 +79,8 @@ def endless_params(
     die: uint32_t = p.die
     steps: cython.int
     for steps in range(LONGEST):
+        if not afford(u):
+            break
         p = origin_param(u, f, p.origin, fault)
         if fault.code:
             return True
@@ -81,6 +97,8 @@ def endless_variables(u: cython.pointer[Unit], at: uint32_t) -> cython.bint:
     """Whether a chain of DW_AT_specification between variables does not end; `variable_at` is filled."""
     steps: cython.int
     for steps in range(LONGEST):
+        if not afford(u):
+            break
         if u.variables[at].spec == 0 or u.variables[at].spec == NO_INDEX:
             return False
         at = map_get(cython.address(u.variable_at), u.variables[at].spec)
