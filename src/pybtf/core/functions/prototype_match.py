@@ -205,6 +205,9 @@ def walk_pair(m: cython.pointer[Matcher], a: uint32_t, b: uint32_t) -> cython.in
         elif kind == KIND_FUNC_PROTO:
             if ra[REC_COUNT] != rb[REC_COUNT]:
                 return 0
+            if m.steps < ra[REC_COUNT]:  # those that are the same cost time as well
+                return -2
+            m.steps -= ra[REC_COUNT]
             if not push_parameters(m, ra, rb):
                 return -1
         elif (
