@@ -12,6 +12,7 @@ import pytest
 from pybtf.errors import InputError
 from pybtf.merging.compiler_btf import merge_compiled
 from pybtf.options import make_options
+from tests.builders.dwarfwriter import uleb
 from tests.builders.elfwriter import SHF_ALLOC, SHF_EXECINSTR, Section, Symbol, elf
 from tests.builders.rawbtf import raw_btf
 from tests.builders.rawdwarf import ADDR, DATA1, EXPRLOC, REF4, STRING, RawDwarf
@@ -38,6 +39,9 @@ from tests.hostile.test_hostile import (
 )
 
 FUNC, FUNC_PROTO = 12 << 24, 13 << 24
+PIECE = b"\x55\x93\x08"  # the first word of a parameter, in a register
+SIGNATURES = "default,true_signature"
+SHARED = "shared data that expands"
 
 
 def in_a_row(structs: int, others: int) -> bytes:
@@ -91,6 +95,29 @@ def test_many_functions_of_many_clones(tmp_path: Path) -> None:
 
 def function(w: RawDwarf, *attributes: tuple[int, int, object]) -> None:
     w.die(SUBPROGRAM, (NAME, STRING, "f"), (LOW_PC, ADDR, X86.text), *attributes, children=True)
+
+
+def test_parameters_of_a_struct_with_many_members(tmp_path: Path) -> None:
+    """The member that a parameter's only piece is was looked for in all members, none of which lies there. Each is one
+    byte here.
+    """
+    w = RawDwarf(5)
+    w.begin()
+    w.base_type()
+    w.abbrev += uleb(100) + uleb(MEMBER) + b"\0" + uleb(PLACE) + b"\x21\x05\0\0"  # DW_FORM_implicit_const, 5
+    type_ = w.die(STRUCT, (NAME, STRING, "s"), (SIZE, DATA1, 16), children=True)
+    w.info += bytes([100]) * 500_000
+    w.null()
+    function(w)
+    for _ in range(60_000):
+        w.die(PARAMETER, (NAME, STRING, "p"), (TYPE, REF4, type_), (LOCATION, EXPRLOC, PIECE))
+    w.null()
+    w.end()
+    path = tmp_path / "file"
+    path.write_bytes(w.kernel())
+    run = encode(path, SIGNATURES)
+    assert SHARED in run.answer
+    assert run.seconds < 2, run
 
 
 def test_prototypes_with_many_parameters(tmp_path: Path) -> None:

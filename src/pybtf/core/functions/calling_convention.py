@@ -315,7 +315,7 @@ def only_bit(word: uint64_t) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def find_candidate(unit: cython.pointer[cython.const[Unit]], param: cython.pointer[Param]) -> cython.void:
+def find_candidate(unit: cython.pointer[Unit], param: cython.pointer[Param]) -> cython.void:
     """See calling_convention.pxd. The member that starts where the only described piece of the parameter starts.
 
     Only the first one there counts: if it has no name or no type, there is no candidate.
@@ -347,6 +347,9 @@ def find_candidate(unit: cython.pointer[cython.const[Unit]], param: cython.point
     if t.tag != DW_TAG_structure_type:
         return
     for i in range(t.count):
+        unit.list_bytes -= 1
+        if unit.list_bytes == 0:
+            return
         member = unit.members + t.first + i
         if member.flags & (M_INHERITANCE | M_STATIC):
             continue

@@ -45,7 +45,8 @@ from cython.cimports.pybtf.core.model.faults import (
 )
 from cython.cimports.pybtf.core.model.losses import Losses, lose_at
 
-# Bytes of location lists a unit may read, for each of its own bytes; parameters may share a list.
+# Bytes of location lists a unit may read, for each of its own bytes; parameters may share a list. Members and links of
+# chains that DIEs share count as some bytes.
 LISTS_PER_BYTE = cython.declare(uint64_t, 64)
 LISTS_FREE = cython.declare(uint64_t, 65536)
 
@@ -296,6 +297,19 @@ def param_size(u: cython.pointer[Unit], ref: uint32_t) -> uint16_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def out_of_bytes(
+    u: cython.pointer[Unit], p: cython.pointer[cython.const[Param]], fault: cython.pointer[Fault]
+) -> cython.int:
+    """Parameters share lists of locations, or the members that are searched for them, too often. Nonzero."""
+    section: cython.int = IN_LOC if u.version < 5 else IN_LOCLISTS
+    if p.loc_cls == A_EXPR:
+        section = IN_INFO
+    return fault_set(fault, FAULT_SHARED, section, p.loc, p.die, LISTS_PER_BYTE * u.bytes)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def locate(
     w: cython.pointer[Walker],
     u: cython.pointer[Unit],
@@ -334,11 +348,7 @@ def locate(
         kind = LOC_LIST
     if kind:
         location_read(p, kind, cython.NULL, p.loc, u, sections, machine.is_s390)
-    if u.list_bytes == 0:
-        return fault_set(
-            fault, FAULT_SHARED, IN_LOC if u.version < 5 else IN_LOCLISTS, p.loc, p.die, LISTS_PER_BYTE * u.bytes
-        )
-    return 0
+    return out_of_bytes(u, p, fault) if u.list_bytes == 0 else 0
 
 
 @cython.cfunc
@@ -403,6 +413,8 @@ def locate_params(
                 return 1
             if true_signature and u.params[k].name:
                 find_candidate(u, cython.address(u.params[k]))
+                if u.list_bytes == 0:
+                    return out_of_bytes(u, cython.address(u.params[k]), fault)
         if passed != cython.NULL:
             pass_info(sections, passed, f.die)
             pass_lists(sections, passed, u.version, u.list_at)
