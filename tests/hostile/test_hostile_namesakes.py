@@ -4,6 +4,7 @@ prototypes; and what many parameters share. Limits are those of test_hostile.py.
 
 from __future__ import annotations
 
+import struct
 import time
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from pybtf.options import make_options
 from tests.builders.dwarfwriter import uleb
 from tests.builders.elfwriter import SHF_ALLOC, SHF_EXECINSTR, Section, Symbol, elf
 from tests.builders.rawbtf import raw_btf
-from tests.builders.rawdwarf import ADDR, DATA1, EXPRLOC, REF4, STRING, RawDwarf
+from tests.builders.rawdwarf import ADDR, DATA1, EXPRLOC, REF4, STRING, STRP, RawDwarf
 from tests.hostile.test_hostile import (
     CONST,
     LOCATION,
@@ -118,6 +119,28 @@ def test_parameters_of_a_struct_with_many_members(tmp_path: Path) -> None:
     run = encode(path, SIGNATURES)
     assert SHARED in run.answer
     assert run.seconds < 2, run
+
+
+def test_a_long_name_and_many_members(tmp_path: Path) -> None:
+    """A parameter's name is made of its own and that of a member: 900 MB of names, of 0.4 MB."""
+    w = RawDwarf()
+    name = w.string(b"a" * 300_000)
+    w.info += struct.pack("<IHIB", 0, 4, 0, 8)
+    w.die(0x11, (NAME, STRING, "a.c"), (0x25, STRING, "clang version 19.0.0"), (0x13, DATA1, 12), children=True)
+    int_ = w.base_type()
+    for number in range(3000):
+        type_ = w.die(STRUCT, (SIZE, DATA1, 16), children=True)
+        w.die(MEMBER, (NAME, STRING, f"m{number}"), (TYPE, REF4, int_), (PLACE, DATA1, 0))
+        w.null()
+        function(w, (0x36, DATA1, 3))  # DW_CC_nocall
+        w.die(PARAMETER, (NAME, STRP, name), (TYPE, REF4, type_), (LOCATION, EXPRLOC, PIECE))
+        w.null()
+    w.end()
+    path = tmp_path / "file"
+    path.write_bytes(w.kernel())
+    run = encode(path, SIGNATURES)
+    assert SHARED in run.answer
+    assert run.megabytes < 200, run
 
 
 def test_prototypes_with_many_parameters(tmp_path: Path) -> None:

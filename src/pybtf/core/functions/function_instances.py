@@ -12,7 +12,13 @@ from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t
 from cython.cimports.pybtf.core.btf.kinds import *
 from cython.cimports.pybtf.core.btf.limits import MAX_VLEN
 from cython.cimports.pybtf.core.classes.class_record import *
-from cython.cimports.pybtf.core.classes.classify import Classifier, class_of, class_of_ref, classify_fault
+from cython.cimports.pybtf.core.classes.classify import (
+    Classifier,
+    class_of,
+    class_of_ref,
+    classify_fault,
+    names_settled,
+)
 from cython.cimports.pybtf.core.elf.function_table import NO_ENTRY, FuncTable, functable_of_file
 from cython.cimports.pybtf.core.functions.calling_convention import Machine, uncertain_location
 from cython.cimports.pybtf.core.functions.function_instances import Observer
@@ -36,7 +42,7 @@ from cython.cimports.pybtf.core.model.function_state import (
     State,
 )
 from cython.cimports.pybtf.core.model.traces import TRACE_DECLARED, TRACE_NONE, Trace, trace_push
-from cython.cimports.pybtf.core.strings.lazy_names import NAME_BITS, name_intern
+from cython.cimports.pybtf.core.strings.lazy_names import NAME_BITS, NAMES_LONG, name_intern
 from cython.cimports.pybtf.core.strings.string_table import NO_STRING, Strings, Text, string_intern, string_text
 from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import grow, u8s_append, u32s_push, u32s_reserve
@@ -135,7 +141,9 @@ def param_name(
     strings: cython.pointer[Strings],
     p: cython.pointer[Param],
 ) -> uint32_t:
-    """The name a parameter gets: its own, or PARAMETER__MEMBER if a member stands for it. NO_STRING: no memory."""
+    """The name a parameter gets: its own, or PARAMETER__MEMBER if a member stands for it. NO_STRING: no memory, or
+    `c.failed`. A long name may be that of many parameters, each with another member.
+    """
     own: Text
     member: Text
     sid: uint32_t
@@ -146,6 +154,10 @@ def param_name(
         return NO_STRING
     own = string_text(strings, p.name)
     member = string_text(strings, sid)
+    c.names.bytes += own.size + member.size
+    if c.names.bytes > c.names.budget:
+        names_settled(c, NAMES_LONG)
+        return NO_STRING
     o.name.n = 0
     if (
         u8s_append(cython.address(o.name), own.text, own.size)

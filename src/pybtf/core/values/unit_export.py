@@ -271,6 +271,8 @@ def put_prototype(
         if name != NO_STRING:
             name = name_intern(c.names, name)
         if name == NO_STRING or not put_string(w, name) or not put(w, p.ref):
+            if c.failed:
+                classify_fault(c, v)
             return False
         u32s_add(cython.address(w.record), name)
         u32s_add(cython.address(w.record), class_of_ref(c, v, p.ref))
