@@ -191,6 +191,11 @@ def image(units: list[Unit]) -> bytes:
     w = Writer()
     for items in units:
         w.unit(items)
+    return written(w)
+
+
+def written(w: Writer) -> bytes:
+    """The file of all units that a writer has."""
     size = 16 * (len(w.symbols) + 1)
     places = [Section(".data..percpu", bytes(size), address=VARIABLES, flags=3)] if w.symbols else []
     sections = [

@@ -23,7 +23,7 @@ any two types of one class do so.
 """
 
 import cython
-from cython.cimports.libc.stdint import uint8_t, uint32_t
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, qsort
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.classes.class_record import *
@@ -35,6 +35,7 @@ from cython.cimports.pybtf.core.reduction.unit_names import meet, next_watched
 from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import U32s, grow, u32s_add, u32s_push, u32s_reserve
 
+EFFORT_OF_VISIT = cython.declare(uint64_t, 4)  # many classes may lead to one long chain, which is all over memory
 LEADING = cython.declare(uint8_t, 2)  # tint of a class or key: in the unit at hand it reaches an undecided type
 
 
@@ -136,10 +137,12 @@ def list_names(a: cython.pointer[Analysis], q: cython.pointer[Questions]) -> cyt
 @cython.nogil
 @cython.exceptval(check=False)
 def visit_references(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> cython.int:
-    """As `visit`, of all that class `c` refers to. Nonzero: no memory."""
+    """As `visit`, of all that class `c` refers to, unless it takes too long. Nonzero: no memory."""
     k: uint32_t
     f: Refs
     refs_of(class_record(e.classes, c), cython.address(f))
+    if not spend(a, EFFORT_OF_VISIT + f.n):
+        return 0
     for k in range(f.n + 1):
         if visit(a, f.third if k == f.n else f.first[k * f.step + 1]) < 0:
             return 1
@@ -213,6 +216,8 @@ def look_into(
         c = p[i] & CLASS_BITS
         at = a.users[c]
         while at:
+            if not spend(a, 1):
+                return 0
             x = cython.address(q.mentions[at - 1])
             at = x.next
             k = q.names[x.name].key
@@ -289,6 +294,8 @@ def answer(
     for u in range(last):
         if look_into(e, a, q, u):
             return 1
+    if a.tired:
+        return 0
     for i in range(q.n_mentions):
         m = cython.address(q.mentions[i])
         x = cython.address(q.names[m.name])
