@@ -1,7 +1,7 @@
 # From the offset of a DIE to the index of what it became (see die_index.py).
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from pybtf.core.model.dwarf_unit cimport NO_INDEX, OffsetMap, OffsetTable
+from pybtf.core.model.dwarf_unit cimport NO_INDEX, OffsetMap, OffsetTable, Places
 from pybtf.core.support.hashing cimport SALT, SALT2, fold
 
 cdef enum:
@@ -42,14 +42,15 @@ cdef inline uint32_t map_get(const OffsetMap *m, uint32_t offset) noexcept nogil
         at = (at + 1) & m.mask
     return NO_INDEX
 
-cdef inline int types_put(OffsetTable *t, uint32_t offset, uint32_t index) noexcept nogil:
-    # `index` is not 0. The last entry of an offset wins. Nonzero: no memory.
-    cdef uint64_t distance = offset - t.start
+cdef inline int types_put(OffsetTable *t, Places at, uint32_t offset, uint32_t index) noexcept nogil:
+    # `at`: the places of `t`, which a loop keeps at hand; `index` is not 0. The last entry of an offset wins. Nonzero:
+    # no memory.
+    cdef uint64_t distance = offset - at.start
     cdef uint8_t *slot
     cdef uint32_t *block
-    if distance < t.span:
-        slot = t.slots + (distance >> 2)
-        block = t.blocks + (distance >> 8)
+    if distance < at.span:
+        slot = at.slots + (distance >> 2)
+        block = at.blocks + (distance >> 8)
         if block[0] == 0:
             block[0] = index
         if slot[0] == 0 or (slot[0] & 3) == (distance & 3):
@@ -59,12 +60,12 @@ cdef inline int types_put(OffsetTable *t, uint32_t offset, uint32_t index) noexc
             slot[0] = 0
     return others_put(t, offset, index)
 
-cdef inline uint32_t types_get(const OffsetTable *t, uint32_t offset) noexcept nogil:
-    # The index of an offset, or 0 if it has none. The offsets 0 and NO_INDEX never have one.
-    cdef uint64_t distance = offset - t.start
+cdef inline uint32_t types_get(const OffsetTable *t, Places at, uint32_t offset) noexcept nogil:
+    # The index of an offset, or 0 if it has none; `at` as above. The offsets 0 and NO_INDEX never have one.
+    cdef uint64_t distance = offset - at.start
     cdef uint32_t slot
-    if distance < t.span:
-        slot = t.slots[distance >> 2]
+    if distance < at.span:
+        slot = at.slots[distance >> 2]
         if slot and (slot & 3) == (distance & 3):
-            return t.blocks[distance >> 8] + (slot >> 2) - 1
+            return at.blocks[distance >> 8] + (slot >> 2) - 1
     return others_get(t, offset) if t.n_others else 0

@@ -55,12 +55,12 @@ def places_make(t: cython.pointer[OffsetTable], n: uint32_t) -> cython.bint:
     """Room for `n` slots and their blocks. 0 if out of memory."""
     if n <= t.cap:
         return True
-    free(t.slots)
-    free(t.blocks)
+    free(t.places.slots)
+    free(t.places.blocks)
     t.cap = 0
-    t.slots = cython.cast(cython.pointer[uint8_t], malloc(n))
-    t.blocks = cython.cast(cython.pointer[uint32_t], malloc((n // 64 + 1) * cython.sizeof(uint32_t)))
-    if t.slots == cython.NULL or t.blocks == cython.NULL:
+    t.places.slots = cython.cast(cython.pointer[uint8_t], malloc(n))
+    t.places.blocks = cython.cast(cython.pointer[uint32_t], malloc((n // 64 + 1) * cython.sizeof(uint32_t)))
+    if t.places.slots == cython.NULL or t.places.blocks == cython.NULL:
         return False
     t.cap = n
     return True
@@ -72,8 +72,8 @@ def places_make(t: cython.pointer[OffsetTable], n: uint32_t) -> cython.bint:
 def types_reset(t: cython.pointer[OffsetTable], start: uint64_t, end: uint64_t, n: uint32_t) -> cython.int:
     """See `die_index.pxd`."""
     size: uint32_t
-    t.start = start
-    t.span = 0
+    t.places.start = start
+    t.places.span = 0
     t.n = n
     t.n_others = 0
     if n >= MAX_ENTRIES:
@@ -82,9 +82,9 @@ def types_reset(t: cython.pointer[OffsetTable], start: uint64_t, end: uint64_t, 
         size = cython.cast(uint32_t, end - start) // 4 + 1
         if not places_make(t, size):
             return 1
-        t.span = cython.cast(uint32_t, end - start)
-        memset(t.slots, 0, size)
-        memset(t.blocks, 0, (size // 64 + 1) * cython.sizeof(uint32_t))
+        t.places.span = cython.cast(uint32_t, end - start)
+        memset(t.places.slots, 0, size)
+        memset(t.places.blocks, 0, (size // 64 + 1) * cython.sizeof(uint32_t))
     return 0
 
 
@@ -102,8 +102,8 @@ def map_free(m: cython.pointer[OffsetMap]) -> cython.void:
 @cython.exceptval(check=False)
 def types_free(t: cython.pointer[OffsetTable]) -> cython.void:
     """See `die_index.pxd`."""
-    free(t.slots)
-    free(t.blocks)
+    free(t.places.slots)
+    free(t.places.blocks)
     free(t.others.slots)
     memset(t, 0, cython.sizeof(OffsetTable))
 
@@ -135,7 +135,7 @@ def others_put(t: cython.pointer[OffsetTable], offset: uint32_t, index: uint32_t
     for a few, since it will not get many.
     """
     if t.n_others == 0:
-        if map_reset(cython.address(t.others), min(t.n, FEW) if t.span else t.n):
+        if map_reset(cython.address(t.others), min(t.n, FEW) if t.places.span else t.n):
             return 1
     elif 2 * t.n_others > t.others.mask and others_grow(t):
         return 1

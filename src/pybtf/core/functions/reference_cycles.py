@@ -10,7 +10,8 @@ DIEs, chains of more links than any real one has count as cycles, and so do all 
 import cython
 from cython.cimports.libc.stdint import uint16_t, uint32_t, uint64_t
 from cython.cimports.pybtf.core.dwarf.die_index import map_get
-from cython.cimports.pybtf.core.functions.resolve import function_at, origin_param, type_id
+from cython.cimports.pybtf.core.functions.resolve import function_at, origin_param
+from cython.cimports.pybtf.core.functions.type_references import type_id
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.model.faults import FAULT_CYCLE, IN_INFO, Fault, fault_set
 

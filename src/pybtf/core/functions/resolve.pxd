@@ -19,5 +19,4 @@ cdef int resolve_unit(Walker *w, const DebugSections *sections, const Machine *m
                       Passed *passed, Fault *fault) noexcept nogil
 cdef Function *function_at(Unit *u, uint32_t die) noexcept nogil
 cdef Param *origin_param(Unit *u, Function *f, uint32_t die, Fault *fault) noexcept nogil
-cdef uint32_t type_id(Unit *u, uint32_t ref) noexcept nogil
 cdef uint32_t variable_specified(Unit *u, uint32_t die, Fault *fault) noexcept nogil

@@ -5,8 +5,6 @@ parameters and variables, then functions in order (names, then parameters of out
 write back into their abstract origin), then the analysis of each function, then the layout of members. Once functions
 have got their names, these are interned (symbol_names.py): `resolve_references` comes before, `resolve_unit` after.
 
-A reference to a DIE that is no type is void, as in pahole; one that leaves the section was refused by the walk.
-
 Only functions whose name is in the function table can be written, so locations of parameters, the costly part, are
 read for those alone. String ids up to `n_known` are exactly those names.
 """
@@ -14,21 +12,21 @@ read for those alone. String ids up to `n_known` are exactly those names.
 import cython
 from cython.cimports.libc.stdint import int64_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.dwarf.die_index import map_get, map_put, map_reset, types_get, types_put, types_reset
+from cython.cimports.pybtf.core.dwarf.die_index import map_get, map_put, map_reset
 from cython.cimports.pybtf.core.dwarf.forms import A_CONST, A_EXPR, A_LISTX, A_SEC_OFFSET
 from cython.cimports.pybtf.core.dwarf.locations import LOC_BLOCK, LOC_LIST, LOC_LISTX, location_read
 from cython.cimports.pybtf.core.dwarf.member_layout import lay_out_members
 from cython.cimports.pybtf.core.dwarf.passed import Passed, pass_info, pass_lists
-from cython.cimports.pybtf.core.dwarf.value_size import is_signed_at, is_unspecified_at, value_size
+from cython.cimports.pybtf.core.dwarf.value_size import value_size
 from cython.cimports.pybtf.core.dwarf.walk_state import Walker
 from cython.cimports.pybtf.core.functions.calling_convention import Machine, analyse_function, find_candidate
 from cython.cimports.pybtf.core.functions.reference_cycles import (
     endless_functions,
     endless_params,
-    endless_types,
     endless_variables,
 )
 from cython.cimports.pybtf.core.functions.resolve import R_LITTLE_ENDIAN, R_TRUE_SIGNATURE
+from cython.cimports.pybtf.core.functions.type_references import index_types, resolve_rest, resolve_types
 from cython.cimports.pybtf.core.model.debug_sections import DebugSections
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
@@ -49,107 +47,6 @@ from cython.cimports.pybtf.core.model.losses import Losses, lose_at
 # chains that DIEs share count as some bytes.
 LISTS_PER_BYTE = cython.declare(uint64_t, 64)
 LISTS_FREE = cython.declare(uint64_t, 65536)
-
-
-# ---- references to types ------------------------------------------------------------------------------------
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def type_id(u: cython.pointer[Unit], ref: uint32_t) -> uint32_t:
-    """The small id of a reference, 0 for void and for what is no type."""
-    return types_get(cython.address(u.type_at), ref)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def refers_to_no_type(
-    w: cython.pointer[Walker], u: cython.pointer[Unit], id: uint32_t, fault: cython.pointer[Fault]
-) -> cython.void:
-    """What else follows if type `id` refers to a DIE that is no type. A pointer with type tags loses them, which stand
-    in front of it, unless the DIE is an unspecified type. A wide enumeration has the sign of whatever DIE it refers to.
-    A fault may be left.
-    """
-    t: cython.pointer[Type] = cython.address(u.types[id])
-    k: uint32_t = id
-    if t.tag == TAG_TYPE_TAG:
-        if is_unspecified_at(w, t.ref, fault):
-            return
-        while u.types[k - 1].tag == TAG_TYPE_TAG:
-            k -= 1
-            u.types[k].ref = 0
-        k = id
-        while k + 1 < u.n_types and u.types[k].tag == TAG_TYPE_TAG:
-            k += 1
-            u.types[k].ref = 0
-    elif t.tag == DW_TAG_enumeration_type and t.size > 4 and is_signed_at(w, t.ref, fault):
-        t.flags |= T_SIGNED
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def resolve_types(w: cython.pointer[Walker], u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cython.int:
-    """References of types and members become small ids, in the order of ids, and `type_at` says from now on which id a
-    DIE has. A struct without a name takes that of the type it specifies (docs/rules.md, 3.4). Nonzero: fault.
-    """
-    i: uint32_t
-    k: uint32_t
-    id: uint32_t
-    t: cython.pointer[Type]
-    named: uint32_t
-    if types_reset(cython.address(u.type_at), u.offset, u.end, u.n_types + u.n_aliases):
-        return fault_set(fault, FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
-    for i in range(1, u.n_types):
-        if u.types[i].die and types_put(cython.address(u.type_at), u.types[i].die, i):
-            return fault_set(fault, FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
-    for i in range(u.n_aliases):
-        k = types_get(cython.address(u.type_at), u.aliases[i].target)
-        if k and types_put(cython.address(u.type_at), u.aliases[i].die, k):
-            return fault_set(fault, FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
-    for i in range(1, u.n_types):
-        t = cython.address(u.types[i])
-        if not t.flags & T_REF_LOCAL:
-            id = type_id(u, t.ref)
-            if id == 0 and t.ref:
-                refers_to_no_type(w, u, i, fault)
-                if fault.code:
-                    return 1
-            t.ref = id
-        if is_structure(t.tag):
-            for k in range(t.first, t.first + t.count):
-                u.members[k].ref = type_id(u, u.members[k].ref)
-            if t.name == 0 and t.spec:
-                named = type_id(u, t.spec)
-                t.name = u.types[named].name
-                if t.name == 0 and u.types[named].spec and endless_types(u, t.spec):
-                    fault_set(fault, FAULT_CYCLE, IN_INFO, t.die, t.die, t.spec)
-                    if not set_aside(u, fault):
-                        return 1
-        elif t.tag == DW_TAG_subroutine_type:
-            for k in range(t.first, t.first + t.count):
-                u.type_params[k].ref = type_id(u, u.type_params[k].ref)
-    return 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def resolve_rest(u: cython.pointer[Unit]) -> cython.void:
-    """Variables, and functions with their parameters: their own DW_AT_type."""
-    i: uint32_t
-    k: uint32_t
-    f: cython.pointer[Function]
-    for i in range(u.n_variables):
-        u.variables[i].ref = type_id(u, u.variables[i].ref)
-    for i in range(u.n_functions):
-        f = cython.address(u.functions[i])
-        f.ref = type_id(u, f.ref)
-        for k in range(f.first, f.first + f.count):
-            u.params[k].ref = type_id(u, u.params[k].ref)
 
 
 # ---- functions ----------------------------------------------------------------------------------------------
@@ -565,6 +462,8 @@ def resolve_references(
     u.param_at.n = NO_INDEX
     u.list_at = 0
     u.list_bytes = LISTS_FREE + LISTS_PER_BYTE * u.bytes
+    if index_types(u):
+        return fault_set(fault, FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
     if resolve_types(w, u, fault):
         return 1
     resolve_rest(u)

@@ -158,12 +158,15 @@ cdef struct OffsetMap:          # DIE offset -> index, open addressing; the last
     uint32_t mask               # of the part in use
     uint32_t n
 
-cdef struct OffsetTable:        # the same for the offsets of a unit itself, with a slot for every four bytes
-    uint64_t start              # of the unit
-    uint32_t span               # bytes from there on that have slots
-    uint32_t cap                # allocated slots
+cdef struct Places:             # slots for the offsets of a unit, one for every four bytes
     uint8_t *slots              # (index - that of the block + 1) << 2 | the last two bits of the distance; 0: free
     uint32_t *blocks            # of 64 slots each: the index that came first; 0: none yet
+    uint64_t start              # of the unit
+    uint32_t span               # bytes from there on that have slots
+
+cdef struct OffsetTable:        # as an OffsetMap, mostly for the offsets of a unit itself
+    Places places
+    uint32_t cap                # allocated slots
     uint32_t n                  # entries at most
     OffsetMap others            # offsets elsewhere, and those whose slot was taken; made for the first of them
     uint32_t n_others
