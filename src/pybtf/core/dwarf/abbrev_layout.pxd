@@ -4,19 +4,20 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef enum:                      # DieLayout.kind
     LAYOUT_NONE = 0             # to be read attribute by attribute
-    LAYOUT_MEMBER = 1           # value: DW_AT_data_member_location, or with `bits` DW_AT_data_bit_offset
+    LAYOUT_MEMBER = 1           # value: DW_AT_data_member_location
     LAYOUT_TYPE = 2             # pointer, typedef, qualifier; value: DW_AT_byte_size, as of all types
     LAYOUT_ENUMERATOR = 3       # value: DW_AT_const_value
     LAYOUT_PARAMETER = 4        # value: DW_AT_location, an offset of a list
     LAYOUT_DIMENSION = 5        # value: DW_AT_upper_bound
     LAYOUT_VARIABLE = 6         # one without a location
     LAYOUT_PASSED = 7           # in functions, it is passed over with its children; elsewhere, not read at a glance
-    LAYOUT_STRUCT = 8           # struct, class or union; this and the rest may have children
+    LAYOUT_STRUCT = 8           # struct, class or union; this and the next five may have children
     LAYOUT_SUBROUTINE = 9
     LAYOUT_ARRAY = 10
     LAYOUT_ENUM = 11
     LAYOUT_FUNCTION = 12        # one without code
     LAYOUT_BLOCK = 13           # of statements
+    LAYOUT_ODD_MEMBER = 14      # a member with an extra, or without a place; value: DW_AT_data_bit_offset of a bitfield
 
 cdef enum:                      # what is no number of fixed size, and where a DIE may have it
     LEB = 1                     # a LEB128 number
@@ -48,7 +49,7 @@ cdef struct DieLayout:          # where the values of a DIE are, if that is alwa
     uint8_t lead                # LEB, BLOCK or TEXT, the name, if it stands first; the rest is counted from its end
     uint8_t size                # bytes behind the abbreviation code
     uint8_t named               # how the name is said that is `name_at` bytes behind it; 0: there is none
-    uint8_t typed               # there is a DW_AT_type, a DW_FORM_ref4; or another reference, of what is passed over
+    uint8_t plain               # nothing is in front of these values, and the name, if there is one, is BY_OFFSET
     uint8_t valued              # there is a value
     uint8_t flags               # T_*, F_* or V_*; or those above
     uint8_t name_at             # all of these are 0 if there is no such attribute
@@ -60,7 +61,7 @@ cdef struct DieLayout:          # where the values of a DIE are, if that is alwa
     uint8_t extra_at
     uint8_t encoding            # where it is none of its own
     uint8_t value_shift         # bits of the eight bytes at `value_at` behind those of the value; 0 if there is none
-    uint32_t type_mask          # all bits if it is typed, otherwise none
+    uint32_t type_mask          # all bits if there is a DW_AT_type, a DW_FORM_ref4, or another reference; otherwise none
     uint32_t name_mask          # the same, if it is named
     uint64_t value_mask         # the bytes of the value, of the eight at `value_at`; 0: it is `value`, in every DIE
     uint64_t value

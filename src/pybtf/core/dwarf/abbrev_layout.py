@@ -225,7 +225,6 @@ def name_form(cls: uint32_t, size: uint32_t) -> uint8_t:
 @cython.exceptval(check=False)
 def set_type(s: cython.pointer[DieLayout], at: uint32_t) -> cython.void:
     """There is a reference: the type, or what stands in its place."""
-    s.typed = True
     s.type_mask = 0xFFFFFFFF
     s.type_at = cython.cast(uint8_t, at)
 
@@ -279,7 +278,7 @@ def layout_of_passed(
         else:
             if cls == A_REF and slot == D_SIBLING and not s.with_sibling:
                 set_sibling(s, at)
-            elif cls == A_REF and s.typed:
+            elif cls == A_REF and s.type_mask:
                 return VARYING
             elif cls == A_REF:
                 set_type(s, at)
@@ -362,9 +361,9 @@ def wanted_offsets(
             s.named = name_form(cls, size)
             s.name_mask = 0xFFFFFFFF
             s.name_at = cython.cast(uint8_t, at)
-        elif slot == D_TYPE and cls == A_REF and size == 4 and not s.typed:
+        elif slot == D_TYPE and cls == A_REF and size == 4 and not s.type_mask:
             set_type(s, at)
-        elif slot == D_ORIGIN and has_origin(kind) and cls == A_REF and size == 4 and not s.typed:
+        elif slot == D_ORIGIN and has_origin(kind) and cls == A_REF and size == 4 and not s.type_mask:
             set_type(s, at)
             if kind == LAYOUT_PARAMETER:
                 s.flags |= BY_ORIGIN
@@ -434,5 +433,6 @@ def layout_of(
         memset(s, 0, cython.sizeof(DieLayout))
         return 8
     s.size = cython.cast(uint8_t, size)
-    s.kind = kind
+    s.kind = LAYOUT_ODD_MEMBER if kind == LAYOUT_MEMBER and (s.extra or not s.valued) else kind
+    s.plain = not s.lead and (s.named == 0 or s.named == BY_OFFSET)
     return max(size, max(s.value_at + 8, max(s.name_at, max(s.type_at, s.sibling_at)) + 4, s.extra_at + LEB_BYTES))

@@ -1,11 +1,21 @@
 # Reading DIEs of known layout (see die_fast_path.py).
 
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.dwarf.abbrev_layout cimport LAYOUT_NONE
 from pybtf.core.dwarf.walk_state cimport Frame, Walker
 
 cdef enum:
     FEW = 32                    # frames that may be open where one is opened at a glance
+
+cdef struct StringOffsets:      # of a unit whose names are indexes
+    const uint8_t *p
+    uint64_t n
+
+cdef struct Values:             # of a DIE
+    const uint8_t *p            # from where on offsets are counted; NULL: it is not read at a glance
+    uint32_t name               # its name word; 0: it has no name
+    uint32_t to                 # what it refers to, and its value: not yet masked
+    uint64_t value
 
 cdef int glances(Walker *w) noexcept nogil
 

@@ -24,7 +24,7 @@ from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.strings.lazy_names import NAME_AT, name_short
 from cython.cimports.pybtf.core.support.check import STATIC_CHECK
-from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG, bswap32, bswap64
+from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG, bswap32, bswap64, unlikely
 from cython.cimports.pybtf.core.support.memory import grow
 
 CODE_AND_NAME = cython.declare(cython.Py_ssize_t, 6)  # bytes that an abbreviation code and a short name take at most
@@ -45,17 +45,11 @@ def word_at(p: cython.pointer[cython.const[uint8_t]], swap: cython.bint) -> uint
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def value_at(
-    p: cython.pointer[cython.const[uint8_t]], s: cython.pointer[cython.const[DieLayout]], swap: cython.bint
-) -> uint64_t:
-    """The value of a DIE, the first bytes of the eight at `p`; 0 if it has none."""
+def long_at(p: cython.pointer[cython.const[uint8_t]]) -> uint64_t:
+    """Eight bytes, in the host's byte order."""
     word: uint64_t
     memcpy(cython.address(word), p, 8)
-    if swap:
-        word = bswap64(word)
-    if swap != HOST_IS_BIG:
-        word >>= s.value_shift
-    return word & s.value_mask
+    return word
 
 
 @cython.cfunc
@@ -87,12 +81,14 @@ def name_size(word: uint32_t) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def string_offsets(r: cython.pointer[Reader], n: cython.pointer[uint64_t]) -> cython.pointer[cython.const[uint8_t]]:
-    """The unit's table of offsets in .debug_str, of four bytes each, and how many; `n` is 0 if there is none such."""
-    n[0] = 0
+def string_offsets(r: cython.pointer[Reader]) -> StringOffsets:
+    """The unit's table of offsets in .debug_str, of four bytes each; without any if there is none such."""
+    found: StringOffsets
+    found.n = 0
     if r.offset_size == 4 and not r.split and r.str_offsets_base <= r.str_offsets_end:
-        n[0] = (r.str_offsets_end - r.str_offsets_base) // 4
-    return r.sections.str_offsets.p + r.str_offsets_base if n[0] else cython.NULL
+        found.n = (r.str_offsets_end - r.str_offsets_base) // 4
+    found.p = r.sections.str_offsets.p + r.str_offsets_base if found.n else cython.NULL
+    return found
 
 
 @cython.cfunc
@@ -114,26 +110,53 @@ def first_of(word: uint32_t, size: uint32_t, swap: cython.bint) -> uint32_t:
 @cython.inline
 @cython.exceptval(check=False)
 def put_member(
-    w: cython.pointer[Walker], f: cython.pointer[Frame], name: uint32_t, ref: uint32_t, at: uint64_t, bits: uint8_t
-) -> cython.bint:
-    """`bits`: of a bitfield, and then `at` counts bits too; else 0."""
-    m: cython.pointer[Member]
-    if not grow(w.members, w.cap_members, w.n_members + 1):
-        return False
-    m = cython.address(w.members[w.n_members])
+    w: cython.pointer[Walker],
+    f: cython.pointer[Frame],
+    m: cython.pointer[Member],
+    name: uint32_t,
+    ref: uint32_t,
+    at: uint32_t,
+) -> cython.void:
+    """`m`: the next member, for which there is room; `at`: its offset in bytes."""
     memset(m, 0, cython.sizeof(Member))
     m.name = name
     m.ref = ref
-    if bits:
-        m.bit_offset = at
-        m.bitfield_size = bits
-        m.flags = M_DATA_BIT_OFFSET
-        f.type.flags |= T_BITS
-    else:
-        m.byte_offset = cython.cast(uint32_t, at)
-        m.bit_offset = cython.cast(uint64_t, m.byte_offset) * 8
+    m.byte_offset = at
+    m.bit_offset = cython.cast(uint64_t, at) * 8
     w.n_members += 1
     f.index += 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_odd_member(
+    w: cython.pointer[Walker],
+    f: cython.pointer[Frame],
+    s: cython.pointer[cython.const[DieLayout]],
+    extra: uint8_t,
+    name: uint32_t,
+    ref: uint32_t,
+    at: uint64_t,
+) -> cython.bint:
+    """A member with an extra, or without a place. Without one, that of a struct is a static member, which is not read
+    here; nor is a bitfield of no bits. `at` counts bits if it is a bitfield. False: nothing has been done.
+    """
+    m: cython.pointer[Member]
+    if not s.valued and f.type.tag != DW_TAG_union_type:
+        return False
+    if (s.extra == IS_SHORT and extra & 0x80) or (s.extra == IS_BITS and extra == 0):
+        return False
+    if not grow(w.members, w.cap_members, w.n_members + 1):
+        return False
+    m = cython.address(w.members[w.n_members])
+    put_member(w, f, m, name, ref, cython.cast(uint32_t, at))
+    if s.extra == IS_BITS:
+        m.byte_offset = 0
+        m.bit_offset = at
+        m.bitfield_size = extra
+        m.flags = M_DATA_BIT_OFFSET
+        f.type.flags |= T_BITS
     return True
 
 
@@ -360,6 +383,72 @@ def size_with_extra(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def read_odd(
+    s: cython.pointer[cython.const[DieLayout]],
+    p: cython.pointer[cython.const[uint8_t]],
+    end: cython.pointer[cython.const[uint8_t]],
+    strings: cython.pointer[cython.const[StringOffsets]],
+    deferred: uint32_t,
+    swap: cython.bint,
+) -> Values:
+    """The values of a DIE whose layout is not `plain`, behind its code at `p`."""
+    v: Values
+    word: uint32_t
+    v.p = cython.NULL
+    v.name = 0
+    if s.lead == TEXT:
+        v.name = short_name(p)
+        if v.name == 0:
+            return v
+        p += name_size(v.name) + 1
+    elif s.lead:
+        p = pass_lead(s.lead, p, end)
+        if p == cython.NULL:
+            return v
+    word = word_at(p + s.name_at, swap)
+    if s.named & INDEX_BYTES:
+        word = first_of(word, s.named, swap)
+        if word >= strings.n:
+            return v
+        word = word_at(strings.p + 4 * cython.cast(uint64_t, word), swap)
+    if word & s.name_mask >= deferred:
+        return v
+    v.p = p
+    v.name |= (word | NAME_AT) & s.name_mask
+    v.to = word_at(p + s.type_at, swap)
+    v.value = bswap64(long_at(p + s.value_at)) if swap else long_at(p + s.value_at)
+    return v
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def pass_over(
+    w: cython.pointer[Walker],
+    decl: cython.pointer[cython.const[AbbrevDecl]],
+    at: cython.pointer[cython.const[uint8_t]],
+    sibling: uint32_t,
+) -> cython.pointer[cython.const[uint8_t]]:
+    """The end of a DIE at `at` that is passed over, and of its children. NULL: not at a glance."""
+    depth: uint64_t = 1
+    p: cython.pointer[cython.const[uint8_t]] = pass_values(
+        cython.address(decl.passage), after_code(at), w.r.c.end
+    )
+    if p == cython.NULL or not decl.children:
+        return p
+    if decl.layout.with_sibling:
+        if w.r.c.base + w.r.unit + sibling < p:
+            return cython.NULL
+        return w.r.c.base + w.r.unit + sibling
+    p = pass_tree(w.r.table, p, w.r.c.end, cython.address(depth))
+    if depth:
+        return cython.NULL
+    return p
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def glances(w: cython.pointer[Walker]) -> cython.int:
     """Reads DIEs from the cursor on, in the topmost frame and those it opens, as long as they can be read at a glance.
 
@@ -367,117 +456,117 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
     """
     decls: cython.pointer[cython.const[AbbrevDecl]] = w.r.table.decls
     n: uint32_t = w.r.table.n
+    n_short: uint32_t = min(n, 0x7F)  # whose codes are one byte
     unit: uint64_t = w.r.unit
     size: uint64_t = w.r.end - unit
-    own: uint64_t = w.sections.alternate_at
-    n_offsets: uint64_t = 0
-    offsets: cython.pointer[cython.const[uint8_t]] = string_offsets(cython.address(w.r), cython.address(n_offsets))
+    own: uint32_t = NO_INDEX  # behind which no DIE can be referred to, from the unit on
+    strings: StringOffsets = string_offsets(cython.address(w.r))
     deferred: uint32_t = w.names.deferred
     swap: cython.bint = w.r.c.swap
     left: cython.Py_ssize_t = w.r.c.end - w.r.c.pos - CODE_AND_NAME - cython.cast(cython.Py_ssize_t, w.r.table.reach)
     at: cython.pointer[cython.const[uint8_t]] = w.r.c.pos
     last: cython.pointer[cython.const[uint8_t]]
     p: cython.pointer[cython.const[uint8_t]]
+    decl: cython.pointer[cython.const[AbbrevDecl]]
     s: cython.pointer[cython.const[DieLayout]]
     f: cython.pointer[Frame]
+    room: cython.pointer[Member] = w.members + w.n_members  # for the next member
+    room_end: cython.pointer[Member] = w.members + w.cap_members
+    odd: Values
     code: uint32_t
     name: uint32_t
-    word: uint32_t
     to: uint32_t
     ref: uint32_t
     sibling: uint32_t
     size_of_die: uint32_t
     value: uint64_t
-    bits: uint8_t
-    depth: uint64_t
     found: uint64_t = 0
     STATIC_CHECK(cython.sizeof(AbbrevDecl) <= 64)  # a cache line
-    if left < 0 or own <= unit:
+    if left < 0 or w.sections.alternate_at <= unit or deferred == 0:
         return 0
     last = at + left  # DIEs of any layout may begin up to here
-    own = min(w.r.end, own) - unit  # behind which no DIE can be referred to
+    if min(w.r.end, w.sections.alternate_at) - unit < own:
+        own = cython.cast(uint32_t, min(w.r.end, w.sections.alternate_at) - unit)
     f = cython.address(w.frames[w.n_frames - 1])
     while at <= last:
         code = at[0]
         p = at + 1
-        if code == 0:
-            if f.mode < IN_STRUCT or f.mode > IN_BLOCK:
+        if code - 1 >= n_short:
+            if code == 0:
+                if f.mode < IN_STRUCT or f.mode > IN_BLOCK:
+                    break
+                w.d.offset = at - w.r.c.base
+                at += 1
+                if end_type(w, f):
+                    return 1
+                room = w.members + w.n_members
+                f = cython.address(w.frames[w.n_frames - 1])
+                continue
+            if not code & 0x80 or p[0] & 0x80:
                 break
-            w.d.offset = at - w.r.c.base
-            at += 1
-            if end_type(w, f):
-                return 1
-            f = cython.address(w.frames[w.n_frames - 1])
-            continue
-        if code & 0x80:
             code = (code & 0x7F) | cython.cast(uint32_t, p[0]) << 7
-            if p[0] & 0x80:
-                break
             p += 1
-        if code - 1 >= n:
-            break
-        s = cython.address(decls[code - 1].layout)
-        name = 0
-        if s.lead:
-            if s.lead == TEXT:
-                name = short_name(p)
-                if name == 0:
-                    break
-                p += name_size(name) + 1
-            else:
-                p = pass_lead(s.lead, p, last + CODE_AND_NAME)
-                if p == cython.NULL:
-                    break
-        word = word_at(p + s.name_at, swap)
-        if s.named & INDEX_BYTES:
-            word = first_of(word, s.named, swap)
-            if word >= n_offsets:
+            if code - 1 >= n:
                 break
-            word = word_at(offsets + 4 * cython.cast(uint64_t, word), swap)
-        if word >= (deferred | ~s.name_mask):
-            break
-        name |= (word | NAME_AT) & s.name_mask
-        to = word_at(p + s.type_at, swap) & s.type_mask
+        decl = decls + (code - 1)
+        s = cython.address(decl.layout)
+        if s.plain:
+            name = word_at(p + s.name_at, False)
+            to = word_at(p + s.type_at, False)
+            value = long_at(p + s.value_at)
+            if unlikely(swap):  # one question for all three, since this is asked of ten million DIEs
+                name = bswap32(name)
+                to = bswap32(to)
+                value = bswap64(value)
+            name &= s.name_mask
+            if name >= deferred:
+                break
+            name |= s.name_mask & NAME_AT
+        else:
+            odd = read_odd(s, p, last + CODE_AND_NAME, cython.address(strings), deferred, swap)
+            if odd.p == cython.NULL:
+                break
+            p = odd.p
+            name = odd.name
+            to = odd.to
+            value = odd.value
+        if unlikely(swap != HOST_IS_BIG):
+            value >>= s.value_shift
+        value = s.value | (value & s.value_mask)
+        to &= s.type_mask
         if to >= own:
             break
         ref = cython.cast(uint32_t, unit + to) & s.type_mask
-        value = s.value | value_at(p + s.value_at, s, swap)
         if s.kind == LAYOUT_MEMBER:
-            # Without a place, the member of a struct is a static one; a bitfield of no bits is none.
-            bits = 0
-            if s.extra:
-                bits = p[s.extra_at]
-                if s.extra == IS_SHORT:
-                    if bits & 0x80:
-                        break
-                    bits = 0
-                elif bits == 0:
+            if f.mode != IN_STRUCT:
+                break
+            if room == room_end:
+                if not grow(w.members, w.cap_members, w.n_members + 1):
                     break
-            if f.mode != IN_STRUCT or not (s.valued or f.type.tag == DW_TAG_union_type):
-                break
-            if not put_member(w, f, name, ref, value, bits):
-                break
+                room = w.members + w.n_members
+                room_end = w.members + w.cap_members
+            put_member(w, f, room, name, ref, cython.cast(uint32_t, value))
+            room += 1
             at = p + s.size
             continue
-        sibling = word_at(p + s.sibling_at, swap)
-        if s.with_sibling and sibling >= size:
-            break
+        if s.kind == LAYOUT_ODD_MEMBER:
+            if f.mode != IN_STRUCT or not put_odd_member(w, f, s, p[s.extra_at], name, ref, value):
+                break
+            room = w.members + w.n_members
+            room_end = w.members + w.cap_members
+            at = p + s.size
+            continue
+        sibling = 0
+        if s.with_sibling:
+            sibling = word_at(p + s.sibling_at, swap)
+            if sibling >= size:
+                break
         if s.kind == LAYOUT_PASSED:
             if f.mode != IN_FUNCTION and f.mode != IN_BLOCK:
                 break
-            p = pass_values(cython.address(decls[code - 1].passage), after_code(at), w.r.c.end)
+            p = pass_over(w, decl, at, sibling)
             if p == cython.NULL:
                 break
-            if decls[code - 1].children:
-                if s.with_sibling:
-                    if w.r.c.base + unit + sibling < p:
-                        break
-                    p = w.r.c.base + unit + sibling
-                else:
-                    depth = 1
-                    p = pass_tree(w.r.table, p, w.r.c.end, cython.address(depth))
-                    if depth:
-                        break
             at = p
             continue
         size_of_die = s.size
@@ -487,11 +576,12 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
                 break
             if s.extra != IS_ENCODING and s.extra != IS_SHORT:
                 value = found
-        if not put(w, f, cython.address(decls[code - 1]), at - w.r.c.base, name, ref, value):
+        if not put(w, f, decl, at - w.r.c.base, name, ref, value):
             break
         if s.extra == IS_ENCODING:
-            set_encoding(w, cython.address(decls[code - 1]), p[s.extra_at])
-        f = cython.address(w.frames[w.n_frames - 1])
+            set_encoding(w, decl, p[s.extra_at])
+        if decl.children:
+            f = cython.address(w.frames[w.n_frames - 1])
         at = p + size_of_die
     w.r.c.pos = at
     return 0

@@ -22,6 +22,9 @@ cdef enum:
     CUR_LEB = 2             # a LEB128 longer than 64 bits can need
     CUR_STRING = 3          # a string without its NUL
 
+cdef extern from *:             # Cython's own: what mostly is not so
+    bint unlikely(bint condition) noexcept nogil
+
 cdef struct Cursor:
     const uint8_t *base     # start of the section
     const uint8_t *pos
