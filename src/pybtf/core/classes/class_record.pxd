@@ -84,11 +84,13 @@ cdef inline bint record_is(const uint32_t *w, const uint32_t *r, const uint32_t 
     cdef uint32_t third = r[2]
     cdef const uint32_t *p = r + 3
     cdef const uint32_t *end = p + each * wire_vlen(r)
+    if w[REC_NAME] != r[0] or w[REC_KIND] != record_info(r) or w[REC_COUNT] != wire_vlen(r):
+        return False
     if kind == KIND_ARRAY:
         third = stands[r[3]]
     elif wire_third_is_type(kind):
         third = stands[third]
-    if w[REC_KIND] != record_info(r) or w[REC_NAME] != r[0] or w[REC_THIRD] != third or w[REC_COUNT] != wire_vlen(r):
+    if w[REC_THIRD] != third:
         return False
     w += REC_HEAD
     if wire_has_typed_elements(kind):

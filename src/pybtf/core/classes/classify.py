@@ -16,6 +16,7 @@ from cython.cimports.libc.stdint import int64_t, uint32_t
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.btf.kinds import *
 from cython.cimports.pybtf.core.btf.record_layout import (
+    W_EXTRA,
     wire_each,
     wire_fixed,
     wire_has_typed_elements,
@@ -301,6 +302,8 @@ def unknown(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> uint
     top: cython.pointer[uint32_t] = c.stack.p + c.stack.n - 2
     r: cython.pointer[uint32_t] = v.words.p + v.offs.p[top[0]]
     kind: uint32_t = wire_kind(r)
+    n: uint32_t = wire_vlen(r)
+    stands: cython.pointer[cython.const[uint32_t]] = c.stands.p
     step: uint32_t
     i: uint32_t
     to: uint32_t = 0
@@ -315,11 +318,13 @@ def unknown(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> uint
     if not wire_has_typed_elements(kind):
         return 0
     step = wire_each(kind)
-    for i in range(top[1] - 1, wire_vlen(r)):
-        to = r[3 + step * i + 1]
-        if to and reference(c, v, to) == 0:
+    r += W_EXTRA + 1 + step * (top[1] - 1)
+    for i in range(top[1] - 1, n):
+        to = r[0]
+        if stands[to] == UNKNOWN and first_reference(c, v, to) == 0:
             top[1] = i + 1
             return to
+        r += step
     return 0
 
 
@@ -464,17 +469,10 @@ def finish(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> cytho
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def classify(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t) -> cython.int:
-    """Gives `id`, and first everything it refers to, a class. Nonzero: `c.failed`.
-
-    Most types are what is expected, so that is tried first: then their references need not be looked at one by one.
-    """
+def classify_deep(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t) -> cython.int:
+    """Gives `id`, which is not what is expected, and first everything it refers to, a class. Nonzero: `c.failed`."""
     need: uint32_t
     tried: cython.bint = True  # whether the topmost type is what is expected
-    if name_first(c, v, id):
-        return 1
-    if at_once(c, v, id):
-        return 0
     if push(c, v, id):
         return 1
     while c.stack.n:
@@ -496,6 +494,20 @@ def classify(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: ui
         if c.failed:
             return 1
     return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def classify(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t) -> cython.int:
+    """Gives `id`, and first everything it refers to, a class. Nonzero: `c.failed`.
+
+    Most types are what is expected, so that is tried first: then their references need not be looked at one by one.
+    """
+    if name_first(c, v, id):
+        return 1
+    return 0 if at_once(c, v, id) else classify_deep(c, v, id)
 
 
 @cython.cfunc

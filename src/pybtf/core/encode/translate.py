@@ -394,6 +394,10 @@ def translate_types(
         if options & OPT_DEGRADE:
             if degraded(u, v, t, known, options):
                 return 1
+        elif t.tag == DW_TAG_structure_type:  # another third
+            if struct_type(u, v, t):
+                return 1
+            continue
         elif translate(u, v, t, known, options):
             return 1
         if t.tag == DW_TAG_base_type and v.int_id == 0 and t.name == known.int_:
