@@ -20,6 +20,7 @@ from pybtf import BTF, Builder, InputError, UsageError
 from pybtf.btf.types import Array, Func, FuncProto, Int, Member, Param, Ptr, Struct, Unknown
 from pybtf.btf.writer import BtfBuilder
 from pybtf.cli.main import main
+from pybtf.core.encode.distill_btf import distill_btf
 from tests.builders.adders import play
 from tests.builders.rawbtf import raw_btf
 from tests.conftest import ROOT
@@ -240,6 +241,21 @@ def test_nothing_to_distill() -> None:
     builder.add_decl_tag("tag", 1)
     with pytest.raises(InputError, match="type 1 of the base"):
         builder.distill()
+
+
+def test_names_that_are_tails_of_one_string_are_not_distilled() -> None:
+    """Each would be written: 640 MB, of 256 kB. Of a base, only what is referred to counts."""
+    count = 8000
+    words = [word for number in range(count) for word in (1 + 20 * number, 8 << 24, 0)]
+    tails = raw_btf(words, b"\0" + b"a" * (20 * count) + b"\0")
+    empty = BTF.from_bytes(raw_btf([]))
+    data = raw_btf(words, b"a" * (20 * count + 1) + b"\0")
+    with pytest.raises(InputError, match="names in the middle of each other"):
+        distill_btf(data, empty.data)
+    references = [word for number in range(count) for word in (0, 2 << 24, 1 + number)]
+    with pytest.raises(InputError, match="names in the middle of each other"):
+        distill_btf(raw_btf(references), tails)
+    assert distill_btf(raw_btf(references[:3]), tails)
 
 
 def test_nothing_has_a_name_to_be_found_by() -> None:

@@ -20,7 +20,7 @@ from cython.cimports.pybtf.core.dedup.dedup import DedupError, DedupInput, dedup
 from cython.cimports.pybtf.core.dedup.namesakes import other_sizes
 from cython.cimports.pybtf.core.dedup.refuted import usual_patience
 from cython.cimports.pybtf.core.encode.assemble import assemble
-from cython.cimports.pybtf.core.encode.distill import DISTILL_KIND, DISTILL_MEMORY, Distilled, distill, distill_free
+from cython.cimports.pybtf.core.encode.distill import Distilled, distill, distill_free
 from cython.cimports.pybtf.core.encode.emit import (
     Layout,
     emit_count,
@@ -246,13 +246,13 @@ class Run(Ring):
     def distill(self, data: bytes):
         """Of `data`, what the function of that name returned: split BTF with a minimal base of its own, and that base.
 
-        Returns the id of a type instead, if the BTF refers to one that cannot be in such a base.
+        Returns the id of a type instead, if the BTF refers to one that cannot be in such a base. Raises `InputError` if
+        names of the base share too many bytes.
         """
         d: Distilled
         written: Written
         layout: Layout
         raw: cython.p_const_char = data
-        status: cython.int
         memset(cython.address(d), 0, cython.sizeof(Distilled))
         memset(cython.address(layout), 0, cython.sizeof(Layout))
         d.base = cython.address(self.base.types)
@@ -264,11 +264,7 @@ class Run(Ring):
         if d.n_own:
             d.own = self.e.words.p + self.e.offs.p[self.first]
         try:
-            with cython.nogil:
-                status = distill(cython.address(d))
-            if status == DISTILL_MEMORY:
-                raise MemoryError
-            if status == DISTILL_KIND:
+            if not distill(cython.address(d), self.base.strings.size + len(data), self.base.name):
                 return d.bad
             emit_count(cython.address(self.layout), cython.address(d.split_words), d.split_text.n)
             memset(cython.address(written), 0, cython.sizeof(Written))

@@ -10,7 +10,7 @@ so that, unlike elsewhere, strings that nothing uses vanish.
 """
 
 import cython
-from cython.cimports.libc.stdint import uint32_t
+from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.string import memset, strlen
 from cython.cimports.pybtf.core.btf.kinds import *
 from cython.cimports.pybtf.core.btf.record_layout import (
@@ -30,6 +30,11 @@ from cython.cimports.pybtf.core.support.memory import (
     u32s_reserve,
 )
 
+from pybtf.core.btf.read_types import shared_names
+from pybtf.errors import Place
+
+TEXT_FREE = cython.declare(uint64_t, 65536)  # bytes of names that are read: so many, and for each byte of strings and
+TEXT_PER_BYTE = cython.declare(uint64_t, 16)  # own records
 TO_BASE = cython.declare(uint32_t, 0xFFFFFFFF)  # marks in `number`
 TO_SPLIT = cython.declare(uint32_t, 0xFFFFFFFE)
 
@@ -103,7 +108,9 @@ def renumber(d: cython.pointer[Distilled]) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def new_name(d: cython.pointer[Distilled], name: uint32_t, split: cython.bint) -> uint32_t:
-    """The new offset of the string at an old one. 0 also without memory, which `base_text.n` 0 then says."""
+    """The new offset of the string at an old one. 0 also without memory, or if there are too many bytes of names, which
+    `base_text.n` 0 then says. Names may be tails of one string, and each would be written.
+    """
     text: cython.p_const_char
     size: cython.size_t
     sid: uint32_t
@@ -114,6 +121,10 @@ def new_name(d: cython.pointer[Distilled], name: uint32_t, split: cython.bint) -
     size = strlen(text)
     if size == 0:
         return 0
+    if size >= d.text_left:
+        d.text_left = d.base_text.n = 0
+        return 0
+    d.text_left -= size
     sid = string_intern(d.table, text, size, False)
     if sid == NO_STRING:
         d.base_text.n = 0
@@ -165,7 +176,9 @@ def copy(
             refs.p[i * refs.stride] = d.number.p[id]
         else:
             refs.p[i * refs.stride] = d.n_base + (id - d.base.n)
-    return DISTILL_OK if d.base_text.n else DISTILL_MEMORY
+    if d.base_text.n == 0:
+        return DISTILL_MEMORY if d.text_left else DISTILL_NAMES
+    return DISTILL_OK
 
 
 @cython.cfunc
@@ -186,8 +199,8 @@ def outline(d: cython.pointer[Distilled], r: cython.pointer[cython.const[uint32_
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def distill(d: cython.pointer[Distilled]) -> cython.int:
-    """Fills the four results of a zeroed `d` whose first seven fields are set. DISTILL_*; frees nothing."""
+def fill(d: cython.pointer[Distilled]) -> cython.int:
+    """All of `distill` but its limit and errors. DISTILL_*."""
     id: uint32_t
     r: cython.pointer[cython.const[uint32_t]]
     end: cython.pointer[cython.const[uint32_t]] = d.own + d.n_own
@@ -218,6 +231,21 @@ def distill(d: cython.pointer[Distilled]) -> cython.int:
         if status == DISTILL_OK and d.number.p[id] >= d.n_base:
             status = copy(d, d.words + d.offs[id], cython.address(d.split_words))
     return status
+
+
+@cython.cfunc
+@cython.exceptval(-1, check=False)
+def distill(d: cython.pointer[Distilled], size: uint64_t, file: object) -> cython.bint:
+    """See distill.pxd."""
+    status: cython.int
+    d.text_left = TEXT_FREE + TEXT_PER_BYTE * size
+    with cython.nogil:
+        status = fill(d)
+    if status == DISTILL_MEMORY:
+        raise MemoryError
+    if status == DISTILL_NAMES:
+        raise shared_names(Place(file, "strings"))
+    return status == DISTILL_OK
 
 
 @cython.cfunc

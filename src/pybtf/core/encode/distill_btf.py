@@ -4,7 +4,7 @@ import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.dedup.base import Base, Space
-from cython.cimports.pybtf.core.encode.distill import DISTILL_KIND, DISTILL_MEMORY, Distilled, distill, distill_free
+from cython.cimports.pybtf.core.encode.distill import Distilled, distill, distill_free
 from cython.cimports.pybtf.core.encode.emit import raw_btf
 
 from pybtf.core.btf.type_section import wire_header
@@ -16,13 +16,12 @@ def distill_btf(data: bytes, base: object, *, name: str = "BTF", base_name: str 
 
     Both have the byte order of `data` and a header of 24 bytes. Raises `InputError` when one is damaged, or when a type
     is referred to that such a base cannot have: a variable, function, section or declaration tag, or a named
-    enumeration of a size that enumerations do not have.
+    enumeration of a size that enumerations do not have. Likewise when names share too many bytes.
     """
     below: Base = Base(base, base_name) if isinstance(base, bytes) else base
     space: Space
     d: Distilled
     raw: cython.p_const_char = data
-    status: cython.int
     header = wire_header(data, name, True)
     swap, _, _, str_at, str_len = header
     strings: cython.ulonglong = str_len + below.strings.size
@@ -41,11 +40,7 @@ def distill_btf(data: bytes, base: object, *, name: str = "BTF", base_name: str 
         d.own = space.r.words.p + space.r.offs.p[first]
         d.n_own = space.r.words.n - space.r.offs.p[first]
     try:
-        with cython.nogil:
-            status = distill(cython.address(d))
-        if status == DISTILL_MEMORY:
-            raise MemoryError
-        if status == DISTILL_KIND:
+        if not distill(cython.address(d), strings + 4 * d.n_own, name):
             found = f"type {d.bad} of the base is referred to"
             raise InputError(Place(name), found, "no variable, function, section, tag or enum of odd size")
         return (
