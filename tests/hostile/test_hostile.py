@@ -378,7 +378,7 @@ def origins_of_parameters_in_a_long_list() -> bytes:
     return w.kernel()
 
 
-@case("takes too long")
+@case("shared data that expands")
 def bitfields_of_a_type_that_is_a_circle_of_typedefs() -> bytes:
     """The size of each of 240,000 bitfields was looked for through a circle of 50,000 typedefs."""
     w = RawDwarf()

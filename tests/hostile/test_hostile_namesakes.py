@@ -20,6 +20,7 @@ from tests.builders.elfwriter import SHF_ALLOC, SHF_EXECINSTR, Section, Symbol, 
 from tests.builders.rawbtf import raw_btf
 from tests.builders.rawdwarf import ADDR, DATA1, EXPRLOC, REF4, STRING, STRP, RawDwarf
 from tests.hostile.test_hostile import (
+    BIT_SIZE,
     CONST,
     LOCATION,
     LOW_PC,
@@ -36,6 +37,7 @@ from tests.hostile.test_hostile import (
     SUBPROGRAM,
     SUBROUTINE,
     TYPE,
+    TYPEDEF,
     VARIABLE,
     X86,
     encode,
@@ -194,7 +196,7 @@ def test_long_chains_that_many_share(what: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(w.kernel())
     run = encode(path)
-    assert "comes back" in run.answer, run
+    assert SHARED in run.answer, run
     assert run.seconds < 2, run
 
 
@@ -219,3 +221,35 @@ def test_structs_that_lead_to_one_long_chain(tmp_path: Path) -> None:
     run = encode(path)
     assert run.answer.endswith(" bytes")
     assert run.seconds < 5, run
+
+
+@pytest.mark.parametrize("what", ["parameters", "members", "bitfields"])
+def test_what_is_behind_many_typedefs(what: str, tmp_path: Path) -> None:
+    """A thousand steps to the size of each of 240,000 parameters; of members of structs that are on the stack, which
+    may be packed; of the units of bitfields.
+    """
+    w = RawDwarf()
+    w.begin()
+    type_ = int_ = w.base_type()
+    for number in range(1000):
+        type_ = w.die(TYPEDEF, (NAME, STRING, f"t{number}"), (TYPE, REF4, type_))
+    parameters = [[type_] * 60_000] * 4
+    if what != "parameters":
+        parameters = [[int_] * 6]
+        bits = ((BIT_SIZE, DATA1, 1),) if what == "bitfields" else ()
+        for number in range(4):
+            parameters[0].append(w.die(STRUCT, (NAME, STRING, f"s{number}"), (SIZE, DATA1, 4), children=True))
+            for _ in range(60_000):
+                w.die(MEMBER, (NAME, STRING, "m"), (TYPE, REF4, type_), (PLACE, DATA1, 0), *bits)
+            w.null()
+    for each in parameters:
+        function(w)
+        for ref in each:
+            w.die(PARAMETER, (NAME, STRING, "p"), (TYPE, REF4, ref))
+        w.null()
+    w.end()
+    path = tmp_path / "file"
+    path.write_bytes(w.kernel())
+    run = encode(path)
+    assert SHARED in run.answer, run
+    assert run.seconds < 2, run

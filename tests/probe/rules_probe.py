@@ -152,7 +152,7 @@ def probe_location(
         number = len(value)
     else:
         number = value
-    unit.list_bytes = 1 << 30
+    unit.left = 1 << 30
     location_read(
         cython.address(param),
         code,
@@ -219,6 +219,7 @@ class ProbeUnit:
         m: cython.pointer[Member]
         p: cython.pointer[Param]
         self.unit.address_size = address_size
+        self.unit.left = 1 << 30
         self.unit.is_clang = clang
         self.unit.n_types = len(types) + 1
         self.unit.types = cython.cast(cython.pointer[Type], calloc(len(types) + 1, cython.sizeof(Type)))

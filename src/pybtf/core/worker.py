@@ -40,7 +40,7 @@ from cython.cimports.pybtf.core.functions.resolve import (
 from cython.cimports.pybtf.core.functions.symbol_names import intern_function_names, intern_variable_names
 from cython.cimports.pybtf.core.functions.variables import collect_variables
 from cython.cimports.pybtf.core.model.debug_sections import DebugSections
-from cython.cimports.pybtf.core.model.dwarf_unit import NO_INDEX, T_DECLARATION, Unit
+from cython.cimports.pybtf.core.model.dwarf_unit import NO_INDEX, T_DECLARATION, Unit, too_shared
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import *
 from cython.cimports.pybtf.core.model.losses import lose, losses_free, losses_reset, losses_take
@@ -98,7 +98,11 @@ def try_unit(
     if walker_reset(cython.address(w.walker)) or walk_all(w, x, number, v):
         v.fault = w.walker.fault
         return 1
-    return finish_unit(w, x, v, symbols)
+    if finish_unit(w, x, v, symbols):
+        return 1
+    if w.walker.u.left == 0 and not v.filtered:
+        return too_shared(cython.address(w.walker.u), cython.address(v.fault), IN_INFO, v.offset, 0)
+    return 0
 
 
 @cython.cfunc

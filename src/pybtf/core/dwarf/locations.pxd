@@ -29,7 +29,7 @@ cdef int first_operation_address(
     uint64_t *address,
 ) noexcept nogil
 
-# Location lists are read only as far as Unit.list_bytes goes, which must not be 0; 0 afterwards: it did not suffice.
+# Location lists are read only as far as Unit.left goes, which must not be 0; 0 afterwards: it did not suffice.
 # Fills reg, const_at_entry, stack_at_entry, first_word and second_word of a parameter that still has the values
 # of "no location" in them (reg -1, the rest 0). Most expressions are one byte, one register.
 cdef inline void location_read(

@@ -282,10 +282,10 @@ def next_split_range(
 @cython.nogil
 @cython.exceptval(check=False)
 def afford(unit: cython.pointer[Unit], size: uint64_t) -> cython.bint:
-    if size >= unit.list_bytes:
-        unit.list_bytes = 0
+    if size >= unit.left:
+        unit.left = 0
         return False
-    unit.list_bytes -= size
+    unit.left -= size
     return True
 
 
@@ -300,7 +300,7 @@ def walk_list(
     sections: cython.pointer[cython.const[DebugSections]],
     one_word: cython.bint,
 ) -> cython.void:
-    """What is read is taken from `unit.list_bytes`; the reading ends when that is used up, and the caller must look."""
+    """What is read is taken from `unit.left`; the reading ends when that is used up, and the caller must look."""
     c: Cursor
     expression: Expression
     size: uint64_t

@@ -16,7 +16,7 @@ cdef void machine_init(Machine *m, int e_machine) noexcept nogil
 
 # true_signature only: fill candidate_name and candidate_ref of a parameter with pieces. To be called after the types
 # are resolved to small ids and before origins are applied, for parameters with a name of their own. Members that are
-# looked at are taken from Unit.list_bytes, which must not be 0; 0 afterwards: it did not suffice.
+# looked at are taken from Unit.left, which must not be 0; 0 afterwards: it did not suffice.
 cdef void find_candidate(Unit *unit, Param *param) noexcept nogil
 
 # Parts (1) to (3) of the post-pass on one function of the unit: sets Param.optimized and Param.unexpected, and

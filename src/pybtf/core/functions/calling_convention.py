@@ -36,6 +36,7 @@ from cython.cimports.pybtf.core.model.dwarf_unit import (
     Type,
     Unit,
     is_structure,
+    may_step,
 )
 from cython.cimports.pybtf.core.support.memory import U32s
 
@@ -226,7 +227,7 @@ def is_struct(unit: cython.pointer[Unit], ref: uint32_t) -> cython.bint:
     steps: uint32_t
     tag: uint16_t
     for steps in range(LONGEST_TYPE_CHAIN):
-        if ref == 0 or ref >= unit.n_types:
+        if ref == 0 or ref >= unit.n_types or not may_step(unit, steps):
             return False
         tag = unit.types[ref].tag
         if tag != DW_TAG_typedef and tag != DW_TAG_const_type:
@@ -336,7 +337,7 @@ def find_candidate(unit: cython.pointer[Unit], param: cython.pointer[Param]) -> 
     if param.second_word:
         offset += unit.address_size
     for steps in range(LONGEST_TYPE_CHAIN):
-        if ref == 0 or ref >= unit.n_types:
+        if ref == 0 or ref >= unit.n_types or not may_step(unit, steps):
             return
         t = unit.types + ref
         if t.size:
@@ -347,8 +348,8 @@ def find_candidate(unit: cython.pointer[Unit], param: cython.pointer[Param]) -> 
     if t.tag != DW_TAG_structure_type:
         return
     for i in range(t.count):
-        unit.list_bytes -= 1
-        if unit.list_bytes == 0:
+        unit.left -= 1
+        if unit.left == 0:
             return
         member = unit.members + t.first + i
         if member.flags & (M_INHERITANCE | M_STATIC):

@@ -38,6 +38,7 @@ from cython.cimports.pybtf.core.model.dwarf_unit import (
     base_size,
     is_pointer,
     is_transparent,
+    may_step,
     strip_type,
     type_size,
 )
@@ -62,7 +63,7 @@ def counts(member: cython.pointer[cython.const[Member]]) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def alignment(
-    unit: cython.pointer[cython.const[Unit]], id: uint32_t, align: cython.pointer[uint32_t], depth: cython.int
+    unit: cython.pointer[Unit], id: uint32_t, align: cython.pointer[uint32_t], depth: cython.int
 ) -> uint32_t:
     """The natural alignment of a type, at least 1. `align` remembers those of structs and unions."""
     t: cython.pointer[cython.const[Type]]
@@ -73,6 +74,8 @@ def alignment(
     for steps in range(LONGEST_TYPE_CHAIN):
         if id == 0 or id >= unit.n_types:
             break
+        if not may_step(unit, steps):
+            return 1
         if not is_transparent(unit.types[id].tag) and unit.types[id].tag != DW_TAG_array_type:
             break
         id = unit.types[id].ref
@@ -114,7 +117,7 @@ def alignment(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def has_holes(unit: cython.pointer[cython.const[Unit]], t: cython.pointer[cython.const[Type]]) -> cython.bint:
+def has_holes(unit: cython.pointer[Unit], t: cython.pointer[cython.const[Type]]) -> cython.bint:
     """Whether whole bytes lie unused between the members of a struct or behind the last one.
 
     pahole counts holes in 8 bits and padding in 16: 256 holes are none, 65,536 bytes are no padding.

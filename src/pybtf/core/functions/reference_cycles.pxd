@@ -8,3 +8,6 @@ cdef bint endless_types(Unit *u, uint32_t spec) noexcept nogil
 cdef bint endless_functions(Unit *u, Function *f) noexcept nogil
 cdef bint endless_params(Unit *u, Function *f, Param *p, Fault *fault) noexcept nogil
 cdef bint endless_variables(Unit *u, uint32_t at) noexcept nogil
+
+# The fault of a DIE of whose chain, which goes on at `to`, one of these says that it does not end. Nonzero.
+cdef int no_end(Unit *u, Fault *fault, uint32_t die, uint32_t to) noexcept nogil

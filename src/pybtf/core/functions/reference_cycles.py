@@ -4,7 +4,7 @@ A DIE takes its name and more from the one it names there, which may do so in tu
 two links. A chain that comes back to itself names nothing, and whoever follows it never stops; so it is an error
 of the unit. resolve.py asks only where a link leads to a DIE that has a link itself, which costs nothing in the usual
 case. What is known to end, or not to, is not followed again, for many functions may share one long chain; of other
-DIEs, chains of more links than any real one has count as cycles, and so do all once too many have been followed.
+DIEs, chains of more links than any real one has count as cycles, and links are followed until `Unit.left` is spent.
 """
 
 import cython
@@ -16,7 +16,7 @@ from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.model.faults import FAULT_CYCLE, IN_INFO, Fault, fault_set
 
 LONGEST = cython.declare(cython.int, 1024)
-LINK_BYTES = cython.declare(uint64_t, 8)  # of `Unit.list_bytes`, for a link of a chain that many DIEs may share
+LINK = cython.declare(uint64_t, 8)  # of `Unit.left`, for a link of a chain that many DIEs may share
 
 
 @cython.cfunc
@@ -24,10 +24,21 @@ LINK_BYTES = cython.declare(uint64_t, 8)  # of `Unit.list_bytes`, for a link of 
 @cython.inline
 @cython.exceptval(check=False)
 def afford(u: cython.pointer[Unit]) -> cython.bint:
-    if u.list_bytes <= LINK_BYTES:
+    if u.left <= LINK:
+        u.left = 0
         return False
-    u.list_bytes -= LINK_BYTES
+    u.left -= LINK
     return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def no_end(u: cython.pointer[Unit], fault: cython.pointer[Fault], die: uint32_t, to: uint32_t) -> cython.int:
+    """See reference_cycles.pxd."""
+    if u.left == 0:
+        return too_shared(u, fault, IN_INFO, die, die)
+    return fault_set(fault, FAULT_CYCLE, IN_INFO, die, die, to)
 
 
 @cython.cfunc
@@ -87,7 +98,7 @@ def endless_params(
             return True
         if p == cython.NULL or p.origin == 0:
             return False
-    fault_set(fault, FAULT_CYCLE, IN_INFO, die, die, p.die)
+    no_end(u, fault, die, p.die)
     return True
 
 

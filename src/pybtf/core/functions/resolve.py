@@ -10,7 +10,7 @@ read for those alone. String ids up to `n_known` are exactly those names.
 """
 
 import cython
-from cython.cimports.libc.stdint import int64_t, uint16_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import int64_t, uint16_t, uint32_t
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.dwarf.die_index import map_get, map_put, map_reset
 from cython.cimports.pybtf.core.dwarf.forms import A_CONST, A_EXPR, A_LISTX, A_SEC_OFFSET
@@ -24,6 +24,7 @@ from cython.cimports.pybtf.core.functions.reference_cycles import (
     endless_functions,
     endless_params,
     endless_variables,
+    no_end,
 )
 from cython.cimports.pybtf.core.functions.resolve import R_LITTLE_ENDIAN, R_TRUE_SIGNATURE
 from cython.cimports.pybtf.core.functions.type_references import index_types, resolve_rest, resolve_types
@@ -31,10 +32,8 @@ from cython.cimports.pybtf.core.model.debug_sections import DebugSections
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.model.faults import (
-    FAULT_CYCLE,
     FAULT_MEMORY,
     FAULT_ORIGIN,
-    FAULT_SHARED,
     IN_INFO,
     IN_LOC,
     IN_LOCLISTS,
@@ -42,11 +41,6 @@ from cython.cimports.pybtf.core.model.faults import (
     fault_set,
 )
 from cython.cimports.pybtf.core.model.losses import Losses, lose_at
-
-# Bytes of location lists a unit may read, for each of its own bytes; parameters may share a list. Members and links of
-# chains that DIEs share count as some bytes.
-LISTS_PER_BYTE = cython.declare(uint64_t, 64)
-LISTS_FREE = cython.declare(uint64_t, 65536)
 
 
 # ---- functions ----------------------------------------------------------------------------------------------
@@ -90,7 +84,7 @@ def name_functions(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cyt
             if origin != cython.NULL:
                 f.name = origin.name
         if origin != cython.NULL and (origin.origin or origin.spec) and endless_functions(u, f):
-            fault_set(fault, FAULT_CYCLE, IN_INFO, f.die, f.die, origin.die)
+            no_end(u, fault, f.die, origin.die)
             if not set_aside(u, fault):
                 return 1
     return 0
@@ -178,30 +172,30 @@ def origin_param(
 @cython.exceptval(check=False)
 def param_size(u: cython.pointer[Unit], ref: uint32_t) -> uint16_t:
     """Bytes of a value of a type: the first size met on the way along the types' references."""
-    steps: cython.int = 0
+    steps: uint32_t
     t: cython.pointer[Type]
-    while ref and steps < LONGEST_TYPE_CHAIN:
+    for steps in range(LONGEST_TYPE_CHAIN):
+        if ref == 0 or not may_step(u, steps):
+            break
         t = cython.address(u.types[ref])
         if t.tag == DW_TAG_pointer_type:
             return u.address_size
         if t.size:
             return cython.cast(uint16_t, t.size)
         ref = t.ref
-        steps += 1
     return 0
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def out_of_bytes(
+def too_shared_at(
     u: cython.pointer[Unit], p: cython.pointer[cython.const[Param]], fault: cython.pointer[Fault]
 ) -> cython.int:
-    """Parameters share lists of locations, or the members that are searched for them, too often. Nonzero."""
-    section: cython.int = IN_LOC if u.version < 5 else IN_LOCLISTS
-    if p.loc_cls == A_EXPR:
-        section = IN_INFO
-    return fault_set(fault, FAULT_SHARED, section, p.loc, p.die, LISTS_PER_BYTE * u.bytes)
+    """Parameters share lists of locations, or what is searched for them, too often. Nonzero."""
+    if not p.has_loc or p.loc_cls == A_EXPR:
+        return too_shared(u, fault, IN_INFO, p.die, p.die)
+    return too_shared(u, fault, IN_LOC if u.version < 5 else IN_LOCLISTS, p.loc, p.die)
 
 
 @cython.cfunc
@@ -245,7 +239,7 @@ def locate(
         kind = LOC_LIST
     if kind:
         location_read(p, kind, cython.NULL, p.loc, u, sections, machine.is_s390)
-    return out_of_bytes(u, p, fault) if u.list_bytes == 0 else 0
+    return 0
 
 
 @cython.cfunc
@@ -308,10 +302,10 @@ def locate_params(
         for k in range(f.first, f.first + f.count):
             if locate(w, u, f, cython.address(u.params[k]), sections, machine, fault):
                 return 1
-            if true_signature and u.params[k].name:
+            if true_signature and u.params[k].name and u.left:
                 find_candidate(u, cython.address(u.params[k]))
-                if u.list_bytes == 0:
-                    return out_of_bytes(u, cython.address(u.params[k]), fault)
+            if u.left == 0:
+                return too_shared_at(u, cython.address(u.params[k]), fault)
         if passed != cython.NULL:
             pass_info(sections, passed, f.die)
             pass_lists(sections, passed, u.version, u.list_at)
@@ -447,7 +441,7 @@ def variable_specified(u: cython.pointer[Unit], die: uint32_t, fault: cython.poi
         u.variable_at.n = u.n_variables
     found = map_get(cython.address(u.variable_at), die)
     if found != NO_INDEX and u.variables[found].spec and endless_variables(u, found):
-        fault_set(fault, FAULT_CYCLE, IN_INFO, die, die, die)
+        no_end(u, fault, die, die)
     return found
 
 
@@ -461,7 +455,7 @@ def resolve_references(
     u.variable_at.n = NO_INDEX
     u.param_at.n = NO_INDEX
     u.list_at = 0
-    u.list_bytes = LISTS_FREE + LISTS_PER_BYTE * u.bytes
+    u.left = SHARED_FREE + SHARED_PER_BYTE * u.bytes
     if index_types(u):
         return fault_set(fault, FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
     if resolve_types(w, u, fault):

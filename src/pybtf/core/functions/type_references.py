@@ -9,10 +9,10 @@ from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.pybtf.core.dwarf.die_index import types_get, types_put, types_reset
 from cython.cimports.pybtf.core.dwarf.value_size import is_signed_at, is_unspecified_at
 from cython.cimports.pybtf.core.dwarf.walk_state import Walker
-from cython.cimports.pybtf.core.functions.reference_cycles import endless_types
+from cython.cimports.pybtf.core.functions.reference_cycles import endless_types, no_end
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
-from cython.cimports.pybtf.core.model.faults import FAULT_CYCLE, IN_INFO, Fault, fault_set
+from cython.cimports.pybtf.core.model.faults import Fault
 
 
 @cython.cfunc
@@ -120,7 +120,7 @@ def take_name(u: cython.pointer[Unit], t: cython.pointer[Type], fault: cython.po
     named: uint32_t = type_id(u, t.spec)
     t.name = u.types[named].name
     if t.name == 0 and u.types[named].spec and endless_types(u, t.spec):
-        fault_set(fault, FAULT_CYCLE, IN_INFO, t.die, t.die, t.spec)
+        no_end(u, fault, t.die, t.spec)
         if not set_aside(u, fault):
             return 1
     return 0

@@ -113,11 +113,12 @@ def instance_members(u: cython.pointer[Unit], t: cython.pointer[Type]) -> cython
 @cython.exceptval(check=False)
 def variable_size(u: cython.pointer[Unit], id: uint32_t) -> uint64_t:
     """See `variables.pxd`."""
-    steps: cython.int = 0
+    steps: uint32_t
     times: uint64_t = 1
     t: cython.pointer[Type]
-    while id and steps < LONGEST_TYPE_CHAIN:
-        steps += 1
+    for steps in range(LONGEST_TYPE_CHAIN):
+        if id == 0 or not may_step(u, steps):
+            break
         CHECK(id < u.n_types, "a reference to a type that is not there")
         t = cython.address(u.types[id])
         if t.tag == DW_TAG_array_type:

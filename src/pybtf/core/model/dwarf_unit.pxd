@@ -6,7 +6,7 @@
 
 from libc.stdint cimport int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from pybtf.core.model.dwarf_constants cimport *
-from pybtf.core.model.faults cimport FAULT_MEMORY, FAULT_NONE, FAULT_SHARED, Fault
+from pybtf.core.model.faults cimport FAULT_MEMORY, FAULT_NONE, FAULT_SHARED, Fault, fault_set
 from pybtf.core.model.losses cimport Losses, lose
 from pybtf.core.support.memory cimport U32s, U64s, U8s
 
@@ -14,6 +14,9 @@ cdef enum:
     NO_INDEX = 0xFFFFFFFF
     TAG_TYPE_TAG = 0xFFFF       # pseudo DWARF tag of a slot made from a btf_type_tag annotation
     LONGEST_TYPE_CHAIN = 1024   # typedefs, qualifiers, array dimensions followed; what is longer has no end
+    USUAL_TYPE_CHAIN = 16       # steps that are free: compilers make chains of far fewer
+    SHARED_FREE = 65536         # what a unit may spend on what its DIEs share: so much, and so much more for each of its
+    SHARED_PER_BYTE = 64        # own bytes (`Unit.left`)
 
 cdef enum:                      # Type.flags
     T_DECLARATION = 1
@@ -176,7 +179,8 @@ cdef struct Unit:
     uint64_t offset             # of the unit header in .debug_info
     uint64_t end
     uint64_t bytes              # of .debug_info in all its DWARF units so far; bounds work on what DIEs share
-    uint64_t list_bytes         # of location lists that may still be read for it
+    uint64_t left               # what it may still spend: bytes of location lists, further steps along chains of types,
+                                # members that are searched, and links; 0: too much was shared, which is a fault
     uint64_t list_at            # offset of the last one that was
     uint8_t address_size
     uint8_t offset_size         # this and `version`, `*_base`: of the DWARF unit at hand (`unit_bases`)
@@ -234,6 +238,17 @@ cdef inline bint set_aside(const Unit *u, Fault *f) noexcept nogil:
     f.code = FAULT_NONE
     return True
 
+cdef inline int too_shared(const Unit *u, Fault *f, int section, uint64_t offset, uint64_t die) noexcept nogil:
+    # The fault of a unit that has spent all it may. Nonzero.
+    return fault_set(f, FAULT_SHARED, section, offset, die, <int64_t> (SHARED_PER_BYTE * u.bytes))
+
+cdef inline bint may_step(Unit *u, uint32_t steps) noexcept nogil:
+    # Whether a chain of types may be followed further, after so many steps. Any number of DIEs may lead into one.
+    if steps < USUAL_TYPE_CHAIN:
+        return True
+    u.left -= u.left != 0
+    return u.left != 0
+
 cdef inline uint32_t base_size(const Type *t) noexcept nogil:
     # The bytes of a base type. pahole keeps their bits in 16 bits.
     return t.size & 0x1FFF
@@ -261,11 +276,11 @@ cdef inline bint is_transparent(uint16_t tag) noexcept nogil:
         or tag == DW_TAG_atomic_type
     )
 
-cdef inline uint32_t strip_type(const Unit *u, uint32_t id) noexcept nogil:
+cdef inline uint32_t strip_type(Unit *u, uint32_t id) noexcept nogil:
     # The type itself, without typedefs and const, volatile, restrict, _Atomic; 0 for void or a chain without end.
     cdef uint32_t step
     for step in range(LONGEST_TYPE_CHAIN):
-        if id == 0 or id >= u.n_types:
+        if id == 0 or id >= u.n_types or not may_step(u, step):
             return 0
         if not is_transparent(u.types[id].tag):
             return id
@@ -275,13 +290,13 @@ cdef inline uint32_t strip_type(const Unit *u, uint32_t id) noexcept nogil:
 cdef inline bint is_pointer(uint16_t tag) noexcept nogil:
     return tag == DW_TAG_pointer_type or tag == DW_TAG_reference_type or tag == DW_TAG_rvalue_reference_type
 
-cdef inline uint64_t type_size(const Unit *u, uint32_t id) noexcept nogil:
+cdef inline uint64_t type_size(Unit *u, uint32_t id) noexcept nogil:
     # Size of a type in bytes (section 6.3 of the rules, without its exception for empty structs).
     cdef uint64_t count = 1
     cdef const Type *t
     cdef uint32_t step
     for step in range(LONGEST_TYPE_CHAIN):
-        if id == 0 or id >= u.n_types:
+        if id == 0 or id >= u.n_types or not may_step(u, step):
             return 0
         t = u.types + id
         if is_pointer(t.tag):

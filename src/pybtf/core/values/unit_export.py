@@ -40,6 +40,7 @@ from cython.cimports.pybtf.core.model.dwarf_unit import (
     Param,
     Unit,
     Variable,
+    too_shared,
 )
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import FAULT_MEMORY, FAULT_TOO_MANY, IN_INFO, fault_set
@@ -530,6 +531,8 @@ def export_unit(
         for i in range(H_WORDS_OF_HEAD):
             w.words.p[i] |= head[i]
         done = finish(w)
+    if u.left == 0:
+        too_shared(u, cython.address(v.fault), IN_INFO, v.offset, 0)
     if not done and not v.fault.code:
         fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
     return v.fault.code
