@@ -19,6 +19,7 @@ from tests.builders.dwarfwriter import uleb
 from tests.builders.elfwriter import SHF_ALLOC, SHF_EXECINSTR, Section, Symbol, elf
 from tests.builders.rawbtf import raw_btf
 from tests.builders.rawdwarf import ADDR, DATA1, EXPRLOC, REF4, STRING, STRP, RawDwarf
+from tests.encode.test_merge_values import exported
 from tests.hostile.test_hostile import (
     BIT_SIZE,
     CONST,
@@ -223,8 +224,7 @@ def test_structs_that_lead_to_one_long_chain(tmp_path: Path) -> None:
     assert run.seconds < 5, run
 
 
-@pytest.mark.parametrize("what", ["parameters", "members", "bitfields"])
-def test_what_is_behind_many_typedefs(what: str, tmp_path: Path) -> None:
+def behind_many_typedefs(what: str) -> bytes:
     """A thousand steps to the size of each of 240,000 parameters; of members of structs that are on the stack, which
     may be packed; of the units of bitfields.
     """
@@ -248,8 +248,20 @@ def test_what_is_behind_many_typedefs(what: str, tmp_path: Path) -> None:
             w.die(PARAMETER, (NAME, STRING, "p"), (TYPE, REF4, ref))
         w.null()
     w.end()
+    return w.kernel()
+
+
+@pytest.mark.parametrize("what", ["parameters", "members", "bitfields"])
+def test_what_is_behind_many_typedefs(what: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
-    path.write_bytes(w.kernel())
+    path.write_bytes(behind_many_typedefs(what))
     run = encode(path)
     assert SHARED in run.answer, run
     assert run.seconds < 2, run
+
+
+def test_members_behind_many_typedefs_in_an_object(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(behind_many_typedefs("members"))
+    with pytest.raises(InputError, match="shared"):
+        exported(path, "default")
