@@ -42,7 +42,6 @@ from cython.cimports.pybtf.core.model.faults import (
 )
 from cython.cimports.pybtf.core.model.losses import Losses, lose_at
 
-
 # ---- functions ----------------------------------------------------------------------------------------------
 
 
