@@ -69,19 +69,23 @@ def visit(a: cython.pointer[Analysis], c: uint32_t) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def push_targets(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> cython.int:
-    """Everything class `c` refers to; for a key, all that it may stand for. Nonzero: no memory."""
+    """Everything class `c` refers to; for a key, all that it may stand for; unless it takes too long. Nonzero: no
+    memory.
+    """
     r: cython.pointer[cython.const[uint32_t]] = class_record(e.classes, c)
     f: Refs
     k: uint32_t
     m: uint32_t
     refs_of(r, cython.address(f))
+    if not spend(a, f.n):  # many pairs of arrays may lead to one struct with many members
+        return 0
     if visit(a, f.third) < 0:
         return 1
     for k in range(f.n):
         if visit(a, f.first[k * f.step + 1]) < 0:
             return 1
     m = a.first_member[c]
-    while m:
+    while m and spend(a, 1):
         if visit(a, m) < 0:
             return 1
         m = a.next_member[m]

@@ -49,16 +49,20 @@ def reaches(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: uint32_t
     todo: cython.pointer[U32s] = cython.address(a.todo)
     todo.n = 0
     a.stamp += 1
+    if not spend(a, a.before.n):
+        return 1
     for i in range(a.before.n):
         if visit(a, a.before.p[i]) < 0:
             return -1
     while todo.n:
         todo.n -= 1
         c = todo.p[todo.n]
-        if c == x or c == y or not spend(a, 1):
+        if c == x or c == y:
             return 1
         if push_targets(e, a, c):
             return -1
+        if not spend(a, 1):
+            return 1
     return 0
 
 
@@ -152,6 +156,8 @@ def masked(
     found: cython.int
     a.before.n = 0
     while True:
+        if not spend(a, 1):
+            return 1
         rx = class_record(e.classes, x)
         ry = class_record(e.classes, y)
         refs_of(rx, cython.address(fx))
@@ -178,6 +184,8 @@ def masked(
         if not u32s_push(cython.address(a.before), fx.third):
             return -1
         k = 0
+        if not spend(a, fx.n):
+            return 1
         while k < fx.n and fx.first[k * fx.step + 1] == fy.first[k * fy.step + 1]:
             if not u32s_push(cython.address(a.before), fx.first[k * fx.step + 1]):
                 return -1

@@ -36,6 +36,7 @@ from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import U32s, grow, u32s_add, u32s_push, u32s_reserve
 
 EFFORT_OF_VISIT = cython.declare(uint64_t, 4)  # many classes may lead to one long chain, which is all over memory
+EFFORT_OF_MENTION = cython.declare(uint64_t, 64)  # it takes memory
 LEADING = cython.declare(uint8_t, 2)  # tint of a class or key: in the unit at hand it reaches an undecided type
 
 
@@ -169,6 +170,8 @@ def list_mentions(
             if not is_compared(class_record(e.classes, to)) and visit_references(e, a, to):
                 return 1
         elif a.users[to]:
+            if not spend(a, EFFORT_OF_MENTION):
+                return 0
             if not grow(q.mentions, q.cap_mentions, q.n_mentions + 1):
                 return 1
             x = cython.address(q.mentions[q.n_mentions])

@@ -30,6 +30,9 @@ from cython.cimports.pybtf.core.reduction.separate import MASKED, earliest, is_m
 from cython.cimports.pybtf.core.reduction.unit_names import contest, watch
 from cython.cimports.pybtf.core.support.memory import grow, u32s_push
 
+EFFORT_OF_SLOT = cython.declare(uint64_t, 64)  # it takes memory
+
+
 # ---- slots ------------------------------------------------------------------------------------------------------
 
 
@@ -90,6 +93,8 @@ def add_slots(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32
                 if leads(e, a, f.first[k * f.step + 1]) and visit(a, f.first[k * f.step + 1]) < 0:
                     return 1
             continue
+        if not spend(a, EFFORT_OF_SLOT):
+            return 0
         if not grow(a.slots, a.cap_slots, a.all_slots + 1):
             return 1
         x = cython.address(a.slots[a.all_slots])
@@ -325,7 +330,7 @@ def told_apart(a: cython.pointer[Analysis], c: uint32_t, usual: uint64_t, separa
     i: uint32_t = a.masks_at[c]
     while i:
         m = cython.address(a.masks[i - 1])
-        if m.odd and not (m.first | (m.second & separate)) & usual:
+        if not spend(a, 1) or (m.odd and not (m.first | (m.second & separate)) & usual):
             return False
         i = m.next
     return True

@@ -1,0 +1,111 @@
+"""What the dropping of repeats looks through: many classes that all lead to the same many things. Limits are those of
+test_hostile.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.builders.rawdwarf import DATA1, REF4, STRING, RawDwarf
+from tests.hostile.test_hostile import (
+    ARRAY,
+    COUNT,
+    MEMBER,
+    NAME,
+    PARAMETER,
+    PLACE,
+    POINTER,
+    SIZE,
+    STRUCT,
+    SUBRANGE,
+    SUBROUTINE,
+    TYPE,
+    encode,
+)
+
+ENCODING = 0x3E
+
+
+def number(w: RawDwarf, name: str, size: int = 4) -> int:
+    return w.die(0x24, (NAME, STRING, name), (SIZE, DATA1, size), (ENCODING, DATA1, 5))
+
+
+def member(w: RawDwarf, type_: int, name: str = "x") -> None:
+    w.die(MEMBER, (NAME, STRING, name), (TYPE, REF4, type_), (PLACE, DATA1, 0))
+
+
+def other_unit(w: RawDwarf) -> None:
+    """Of a single unit nothing is dropped."""
+    w.begin()
+    w.die(STRUCT, (NAME, STRING, "other"), (SIZE, DATA1, 4), children=True)
+    w.null()
+    w.end()
+
+
+def element(w: RawDwarf, at: int) -> int:
+    """An array of one number, which has a name of its own."""
+    type_ = number(w, f"t{at}")
+    array = w.die(ARRAY, (TYPE, REF4, type_), children=True)
+    w.die(SUBRANGE, (COUNT, DATA1, 1))
+    w.null()
+    return array
+
+
+def arrays_behind_a_large_struct() -> bytes:
+    """500 nameless structs, equal but for the elements of an array. For each pair of them all members of another struct
+    were looked at, which may have such an array: 6 s.
+    """
+    w = RawDwarf()
+    other_unit(w)
+    w.begin()
+    int_ = w.base_type()
+    large = w.die(STRUCT, (SIZE, DATA1, 4), children=True)
+    for _ in range(50_000):
+        w.die(MEMBER, (TYPE, REF4, int_), (PLACE, DATA1, 0))
+    w.null()
+    for at in range(500):
+        array = element(w, at)
+        w.die(STRUCT, (SIZE, DATA1, 4), children=True)
+        member(w, large, "b")
+        member(w, array, "a")
+        w.null()
+    w.end()
+    return w.kernel()
+
+
+def slots_of_one_prototype() -> bytes:
+    """10,000 structs lead to one prototype with 3,000 names, each of which has two definitions: 800 MB of slots."""
+    w = RawDwarf()
+    for unit in range(2):
+        w.begin()
+        type_ = number(w, "n", 1 + unit)
+        structs = []
+        for at in range(3000):
+            structs.append(w.die(STRUCT, (NAME, STRING, f"k{at}"), (SIZE, DATA1, 4), children=True))
+            member(w, type_)
+            w.null()
+        if unit == 0:
+            prototype = w.die(SUBROUTINE, children=True)
+            for struct in structs:
+                w.die(PARAMETER, (TYPE, REF4, struct))
+            w.null()
+            pointer = w.die(POINTER, (TYPE, REF4, prototype))
+            for at in range(10_000):
+                w.die(STRUCT, (NAME, STRING, f"n{at}"), (SIZE, DATA1, 8), children=True)
+                member(w, pointer)
+                w.null()
+        w.end()
+    return w.kernel()
+
+
+@pytest.mark.parametrize("build", [arrays_behind_a_large_struct, slots_of_one_prototype])
+def test_what_many_classes_lead_to(build: Callable[[], bytes], tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(build())
+    run = encode(path)
+    assert run.answer.endswith(" bytes"), run
+    assert run.seconds < 2, run
+    assert run.megabytes < 200, run
