@@ -14,9 +14,10 @@ from pybtf.features import Features
 from pybtf.merging.encoding import DONE, encode_object
 from pybtf.merging.placing import Placing
 from tests.builders.elfwriter import Section, Symbol, elf
-from tests.builders.rawdwarf import ADDR, PRESENT, STRING, RawDwarf
+from tests.builders.rawdwarf import ADDR, DATA1, PRESENT, REF4, STRING, STRP, RawDwarf
 
 EXTERNAL, LOW_PC, NAME, SUBPROGRAM = 0x3F, 0x11, 0x03, 0x2E
+MEMBER, PARAMETER, PLACE, SIZE, STRUCT, TYPE = 0x0D, 0x05, 0x38, 0x0B, 0x13, 0x49
 
 
 def functions(count: int) -> tuple[list[Section], list[int]]:
@@ -28,13 +29,16 @@ def functions(count: int) -> tuple[list[Section], list[int]]:
         w.die(SUBPROGRAM, (NAME, STRING, "f"), (EXTERNAL, PRESENT, 1), (LOW_PC, ADDR, 0))
         places.append(len(w.info) - 8)
     w.end()
-    sections = [
+    return sections_of(w), places
+
+
+def sections_of(w: RawDwarf) -> list[Section]:
+    return [
         Section(".text", bytes(16), flags=6),
         Section(".debug_info", bytes(w.info)),
         Section(".debug_abbrev", bytes(w.abbrev) + b"\0"),
         Section(".debug_str", bytes(w.strings)),
     ]
-    return sections, places
 
 
 def relocation(place: int, link: int | str) -> Section:
@@ -69,3 +73,30 @@ def test_symbol_tables_that_overlap(tmp_path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(InputError, match=r"\.big: with it, symbol tables .* expected tables that do not overlap"):
         pybtf.encode(path)
+
+
+@pytest.mark.parametrize("what", ["members", "parameters"])
+def test_a_long_name_in_many_places(what: str, tmp_path: Path) -> None:
+    """For digests, it was read in each: 4,000 times half a megabyte."""
+    w = RawDwarf()
+    name = w.string(b"n" * 500_000)
+    w.begin()
+    int_ = w.base_type()
+    if what == "members":
+        w.die(STRUCT, (NAME, STRING, "s"), (SIZE, DATA1, 4), children=True)
+    for _ in range(4000):
+        if what == "members":
+            w.die(MEMBER, (NAME, STRP, name), (TYPE, REF4, int_), (PLACE, DATA1, 0))
+        else:
+            w.die(SUBPROGRAM, (NAME, STRING, "f"), (EXTERNAL, PRESENT, 1), (LOW_PC, ADDR, 0), children=True)
+            w.die(PARAMETER, (NAME, STRP, name), (TYPE, REF4, int_))
+            w.null()
+    if what == "members":
+        w.null()
+    w.end()
+    path = tmp_path / "x.o"
+    path.write_bytes(elf(sections_of(w), [Symbol("f", 0, 8)], type="ET_REL").data)
+    start = time.process_time()
+    with pytest.raises(InputError, match="shared data that expands"):
+        encode_object(str(path), Features.parse(), Placing())
+    assert time.process_time() - start < 2

@@ -56,15 +56,25 @@ def mix(state: cython.pointer[uint64_t], word: uint64_t) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def mix_text(
-    state: cython.pointer[uint64_t], strings: cython.pointer[cython.const[Strings]], sid: uint32_t
+    state: cython.pointer[uint64_t],
+    d: cython.pointer[Digests],
+    strings: cython.pointer[cython.const[Strings]],
+    sid: uint32_t,
 ) -> cython.void:
-    """A name: its size, then its bytes, eight to a word, the first one highest; the last word has what is left."""
+    """A name: its size, then its bytes, eight to a word, the first one highest; the last word has what is left.
+
+    It is read wherever it stands, and a long one may stand in very many places.
+    """
     x: Text
     i: cython.size_t
     word: uint64_t = 0
     x.size = 0
     if sid:
         x = string_text(strings, sid)
+    if x.size > d.text_left:
+        d.too_long = True
+        return
+    d.text_left -= x.size
     mix(state, x.size)
     for i in range(x.size):
         word = word << 8 | cython.cast(cython.uchar, x.text[i])
@@ -95,7 +105,7 @@ def mix_class(
 @cython.exceptval(check=False)
 def mix_record(
     state: cython.pointer[uint64_t],
-    d: cython.pointer[cython.const[Digests]],
+    d: cython.pointer[Digests],
     r: cython.pointer[cython.const[uint32_t]],
     strings: cython.pointer[cython.const[Strings]],
 ) -> cython.bint:
@@ -109,7 +119,7 @@ def mix_record(
     if kind == KIND_CYCLE or kind == KIND_VARIANT:
         return False
     mix(state, cython.cast(uint64_t, r[REC_KIND]) << 32 | r[REC_COUNT])
-    mix_text(state, strings, r[REC_NAME])
+    mix_text(state, d, strings, r[REC_NAME])
     if kind >= KIND_KEY_STRUCT:  # a name, and no more
         return True
     if kind == KIND_ARRAY or wire_third_is_type(kind):
@@ -121,7 +131,7 @@ def mix_record(
         mix(state, e[0])
     elif step:
         for i in range(r[REC_COUNT]):
-            mix_text(state, strings, e[0])
+            mix_text(state, d, strings, e[0])
             if refers and not mix_class(state, d, e[1]):
                 return False
             for k in range(2 if refers else 1, step):
@@ -134,7 +144,7 @@ def mix_record(
 @cython.nogil
 @cython.exceptval(check=False)
 def record_digest(
-    d: cython.pointer[cython.const[Digests]],
+    d: cython.pointer[Digests],
     record: cython.pointer[cython.const[uint32_t]],
     strings: cython.pointer[cython.const[Strings]],
     digest: cython.pointer[uint64_t],
@@ -165,5 +175,7 @@ def digests_extend(
             d.of.p[0] = d.of.p[1] = 0
         else:
             record_digest(d, class_record(classes, class_), strings, d.of.p + 2 * class_)
+            if d.too_long:
+                return False
         d.of.n += 2
     return True

@@ -10,7 +10,7 @@ which no compiler writes. Such a unit is refused.
 """
 
 import cython
-from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.btf.kinds import KIND_FUNC_PROTO
 from cython.cimports.pybtf.core.btf.limits import MAX_VLEN
@@ -25,6 +25,7 @@ from cython.cimports.pybtf.core.classes.class_record import (
     class_record,
 )
 from cython.cimports.pybtf.core.classes.classify import Classifier, class_of_ref, classify_fault
+from cython.cimports.pybtf.core.dwarf.unit_open import NAMES_FREE, NAMES_PER_BYTE
 from cython.cimports.pybtf.core.functions.function_instances import Observer, dropped, instance_flags, param_name
 from cython.cimports.pybtf.core.functions.resolve import function_at, origin_param
 from cython.cimports.pybtf.core.functions.variables import candidate, variable_size
@@ -43,7 +44,14 @@ from cython.cimports.pybtf.core.model.dwarf_unit import (
     too_shared,
 )
 from cython.cimports.pybtf.core.model.encoded_unit import *
-from cython.cimports.pybtf.core.model.faults import FAULT_MEMORY, FAULT_TOO_MANY, IN_INFO, fault_set
+from cython.cimports.pybtf.core.model.faults import (
+    FAULT_MEMORY,
+    FAULT_SHARED,
+    FAULT_TOO_MANY,
+    IN_INFO,
+    IN_STR,
+    fault_set,
+)
 from cython.cimports.pybtf.core.strings.lazy_names import name_intern
 from cython.cimports.pybtf.core.strings.string_table import NO_STRING, StringEntry, string_entry
 from cython.cimports.pybtf.core.support.memory import (
@@ -293,6 +301,8 @@ def put_prototype(
     if not digests_extend(cython.address(w.digests), c.classes, w.strings):  # a reference may have made a class
         return False
     record_digest(cython.address(w.digests), w.record.p, w.strings, cython.address(digest[0]))
+    if w.digests.too_long:
+        return False
     store_digest(w.words.p + at + FUNCTION_DIGEST, cython.address(digest[0]))
     return True
 
@@ -515,6 +525,8 @@ def export_unit(
     head: UnitHead
     i: uint32_t
     done: cython.bint
+    budget: uint64_t = NAMES_FREE + NAMES_PER_BYTE * u.bytes
+    w.digests.text_left = budget
     memset(cython.address(head[0]), 0, cython.sizeof(head))
     done = put_head(w, u, v) and put_tags(w, v)
     if done and not v.tags_cut:
@@ -533,6 +545,8 @@ def export_unit(
         done = finish(w)
     if u.left == 0:
         too_shared(u, cython.address(v.fault), IN_INFO, v.offset, 0)
+    if w.digests.too_long and not v.fault.code:
+        fault_set(cython.address(v.fault), FAULT_SHARED, IN_STR, v.offset, 0, cython.cast(int64_t, budget))
     if not done and not v.fault.code:
         fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
     return v.fault.code
