@@ -13,7 +13,9 @@ from pybtf.cli.main import main
 from pybtf.pahole.main import main as pahole
 from tests.builders.rawbtf import raw_btf
 
-INT, ARRAY, STRUCT, TYPEDEF, FUNC, FUNC_PROTO, DECL_TAG = (kind << 24 for kind in (1, 3, 4, 8, 12, 13, 17))
+INT, ARRAY, STRUCT, TYPEDEF, FUNC, FUNC_PROTO, VAR, DATASEC, DECL_TAG = (
+    kind << 24 for kind in (1, 3, 4, 8, 12, 13, 14, 15, 17)
+)
 
 
 def chains(members: int) -> bytes:
@@ -245,3 +247,28 @@ def test_many_tags_of_a_function_with_a_long_name(tmp_path: Path, capfd: pytest.
     assert time.process_time() - start < 5
     out, said = capfd.readouterr()
     assert (out, "takes too many steps, or becomes too long" in said) == ("", True)
+
+
+@pytest.mark.parametrize("elements", [False, True], ids=["types", "members"])
+def test_a_name_whose_numbers_are_taken(elements: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """`a__` with a number is a name that a header gives to an `a`: no number was ever free."""
+    words = [1, STRUCT, 0, 3, STRUCT, 0]
+    words += [12, STRUCT | 2, 0, 3, 1, 0, 3, 1, 0] if elements else [7, STRUCT, 0]
+    path = tmp_path / "x.btf"
+    path.write_bytes(raw_btf(words, b"\0a\0a__\0a__ \0s\0"))
+    assert main(["dump", str(path)]) == 0
+    out = capfd.readouterr().out
+    assert ("struct a a__;" in out and "struct a a_2;" in out) if elements else "struct a_2 {};" in out
+
+
+def test_a_section_with_one_long_name(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """All text of one type is held: 260 MB, twice."""
+    words = [1, INT, 4, 32, 5, VAR, 1, 0, 3, DATASEC | 400, 1600]
+    for number in range(400):
+        words += [2, 4 * number, 4]
+    path = tmp_path / "x.btf"
+    path.write_bytes(raw_btf(words, b"\0int\0" + b"n" * 200_000 + b"\0"))
+    assert main(["dump", "--format", "raw", str(path)]) == 1
+    out, said = capfd.readouterr()
+    assert len(out) < 1000
+    assert "because of strings that many types share" in said

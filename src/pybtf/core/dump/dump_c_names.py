@@ -285,9 +285,11 @@ class Rewriting:
             start = b"_" + start
         if word_faults(cython.address(self.names.words), start, cython.address(length)):
             start += b"_"
+        # `a__` and a number would be `a___2`, which is taken if `a` is, whatever the number.
+        base: bytes = start.rstrip(b"_") or b"unnamed" if start.endswith(b"__") else start
         while True:
             number += 1
-            name: bytes = start if number == 1 else start + b"_%d" % number
+            name: bytes = start if number == 1 else base + b"_%d" % number
             if name not in self.taken and stem(name) not in self.taken:
                 break
         self.numbers[wanted] = number

@@ -14,6 +14,9 @@ from pybtf.errors import InputError, Place
 PIECE = cython.declare(cython.size_t, 1 << 18)
 FREE_TEXT = cython.declare(cython.size_t, 1 << 28)  # how long a text may be, whatever the size of the BTF
 TEXT_PER_WORD = cython.declare(cython.size_t, 1 << 10)
+# The same of one type, which is held whole: a section has the name of each variable as often as that is listed.
+FREE_AT_ONCE = cython.declare(cython.size_t, 1 << 26)
+AT_ONCE_PER_WORD = cython.declare(cython.size_t, 1 << 6)
 
 
 @cython.cfunc
@@ -49,10 +52,11 @@ def dump_types(view: View, write: object, chosen: object = (), json: cython.bint
     j = cython.declare(Json)
     at: uint32_t = view.v.first_own
     end: uint32_t = view.v.n
+    most: cython.size_t = FREE_TEXT + TEXT_PER_WORD * view.n_words
     memset(cython.address(ids), 0, cython.sizeof(U32s))
     memset(cython.address(t), 0, cython.sizeof(Text))
     memset(cython.address(j), 0, cython.sizeof(Json))
-    t.limit = FREE_TEXT + TEXT_PER_WORD * view.n_words
+    t.limit = most
     j.v = cython.address(view.v)
     j.t = cython.address(t)
     j.pretty = pretty
@@ -67,10 +71,12 @@ def dump_types(view: View, write: object, chosen: object = (), json: cython.bint
         if json:
             json_begin(cython.address(j))
         while at < end and t.status == TEXT_OK:
+            t.limit = min(most, t.done + FREE_AT_ONCE + AT_ONCE_PER_WORD * view.n_words)
             with cython.nogil:
                 at = some(cython.address(view.v), cython.address(j), json, cython.address(ids), at, end)
-            if t.done + t.n > t.limit:
+            if t.status == TEXT_OK and t.done + t.n > t.limit:
                 t.status = TEXT_LIMIT
+            if t.status != TEXT_OK:  # there are gaps in the text
                 break
             write(t.p[: t.n])
             t.done += t.n
