@@ -16,7 +16,7 @@ from pybtf.core.btf.record_layout cimport (
     wire_third_is_type,
     wire_vlen,
 )
-from pybtf.core.support.arena cimport Arena
+from pybtf.core.support.arena cimport Arena, Outgrown
 
 cdef enum:                      # REC_KIND beyond those of BTF
     KIND_KEY_STRUCT = 32        # "struct NAME", whether declared or defined
@@ -47,6 +47,7 @@ cdef struct ClassTable:         # see class_table.py; readers need only `records
     uint32_t *heads
     uint32_t mask
     uint32_t n                  # ids in use, 0 included
+    Outgrown outgrown           # `heads` that were
     Arena room                  # for records
     int busy
 

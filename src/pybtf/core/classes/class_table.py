@@ -17,8 +17,25 @@ from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memcmp, memcpy
 from cython.cimports.pybtf.core.classes.class_record import *
-from cython.cimports.pybtf.core.support.arena import arena_free, arena_take, bucket_count, buckets_new
-from cython.cimports.pybtf.core.support.hashing import hash_words, load_acquire, lock, store_release, unlock
+from cython.cimports.pybtf.core.support.arena import (
+    TIMES_MORE,
+    arena_free,
+    arena_take,
+    bucket_count,
+    buckets_new,
+    is_crowded,
+    outgrow,
+    outgrown_free,
+)
+from cython.cimports.pybtf.core.support.hashing import (
+    hash_words,
+    load_acquire,
+    load_pointer,
+    lock,
+    store_pointer,
+    store_release,
+    unlock,
+)
 
 PREFIX = cython.declare(cython.int, 2)  # words in front of a record: next id of the bucket, hash
 
@@ -55,6 +72,7 @@ def classes_delete(t: cython.pointer[ClassTable]) -> cython.void:
         for i in range(t.n_chunks):
             free(t.records[i])
     arena_free(cython.address(t.room))
+    outgrown_free(cython.address(t.outgrown))
     free(t.records)
     free(t.heads)
     free(t)
@@ -81,8 +99,43 @@ def find(
             and memcmp(r + REC_HEAD, record + REC_HEAD, (n - REC_HEAD) * cython.sizeof(uint32_t)) == 0
         ):
             return id
-        id = (r - 2)[0]
+        id = load_acquire(r - 2)
     return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def bucket(t: cython.pointer[ClassTable], h: uint32_t) -> cython.pointer[uint32_t]:
+    """The head of the bucket of a hash. The mask is read first: see arena.pxd."""
+    mask: uint32_t = load_acquire(cython.address(t.mask))
+    return cython.cast(cython.pointer[uint32_t], load_pointer(cython.address(t.heads))) + (h & mask)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def widen(t: cython.pointer[ClassTable]) -> cython.void:
+    """Gives a crowded table more buckets, if there is memory. Called with the lock held."""
+    buckets: uint32_t = TIMES_MORE * (t.mask + 1)
+    id: uint32_t
+    r: cython.pointer[uint32_t]
+    head: cython.pointer[uint32_t]
+    heads: cython.pointer[uint32_t]
+    if not is_crowded(t.n, t.mask):
+        return
+    heads = cython.cast(cython.pointer[uint32_t], buckets_new(buckets, cython.sizeof(uint32_t)))
+    if heads == cython.NULL:
+        return
+    for id in range(1, t.n):
+        r = cython.cast(cython.pointer[uint32_t], class_record(t, id))
+        head = heads + ((r - 1)[0] & (buckets - 1))
+        store_release(r - 2, head[0])
+        head[0] = id
+    outgrow(cython.address(t.outgrown), t.heads)
+    store_pointer(cython.address(t.heads), heads)
+    store_release(cython.address(t.mask), buckets - 1)
 
 
 @cython.cfunc
@@ -94,7 +147,7 @@ def insert(
     """Adds a record that is not there. Called with the lock held."""
     id: uint32_t = t.n
     chunk: uint32_t = id >> CLASS_CHUNK_BITS
-    bucket: uint32_t = h & t.mask
+    head: cython.pointer[uint32_t]
     words: cython.size_t = cython.cast(cython.size_t, n) + PREFIX
     p: cython.pointer[uint32_t]
     if chunk >= CLASS_CHUNKS:
@@ -109,12 +162,14 @@ def insert(
     p = cython.cast(cython.pointer[uint32_t], arena_take(cython.address(t.room), words * cython.sizeof(uint32_t)))
     if p == cython.NULL:
         return NO_CLASS
-    p[0] = t.heads[bucket]
+    widen(t)
+    head = bucket(t, h)
+    p[0] = head[0]
     p[1] = h
     memcpy(p + PREFIX, record, n * cython.sizeof(uint32_t))
     t.records[chunk][id & (CLASS_CHUNK - 1)] = p + PREFIX
     store_release(cython.address(t.n), id + 1)
-    store_release(cython.address(t.heads[bucket]), id)
+    store_release(head, id)
     return id
 
 
@@ -126,12 +181,11 @@ def class_intern(
 ) -> uint32_t:
     """The id of a record of `n` words, at least REC_HEAD; NO_CLASS if there is no memory."""
     h: uint32_t = cython.cast(uint32_t, hash_words(record, n) >> 16)
-    head: cython.pointer[uint32_t] = cython.address(t.heads[h & t.mask])
-    id: uint32_t = find(t, load_acquire(head), h, record, n)
+    id: uint32_t = find(t, load_acquire(bucket(t, h)), h, record, n)
     if id:
         return id
     lock(cython.address(t.busy))
-    id = find(t, head[0], h, record, n)
+    id = find(t, bucket(t, h)[0], h, record, n)
     if id == 0:
         id = insert(t, h, record, n)
     unlock(cython.address(t.busy))
@@ -144,4 +198,4 @@ def class_intern(
 def class_find(t: cython.pointer[ClassTable], record: cython.pointer[cython.const[uint32_t]], n: uint32_t) -> uint32_t:
     """The id of a record, 0 if there is none."""
     h: uint32_t = cython.cast(uint32_t, hash_words(record, n) >> 16)
-    return find(t, load_acquire(cython.address(t.heads[h & t.mask])), h, record, n)
+    return find(t, load_acquire(bucket(t, h)), h, record, n)

@@ -13,7 +13,14 @@ from cython.cimports.libc.string import memcpy
 from cython.cimports.pybtf.core.classes.record_cache import *
 from cython.cimports.pybtf.core.support.arena import arena_take
 from cython.cimports.pybtf.core.support.hashing import lock, unlock
-from cython.cimports.pybtf.core.support.met_table import MetTable, met_in, met_publish
+from cython.cimports.pybtf.core.support.met_table import Met, MetTable, met_in, met_next, met_publish
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def hash_of(m: cython.pointer[cython.const[Met]]) -> uint32_t:
+    return cython.cast(cython.pointer[cython.const[Seen]], m).hash
 
 
 @cython.cfunc
@@ -23,11 +30,11 @@ def seen_find(
     t: cython.pointer[MetTable], h: uint32_t, record: cython.pointer[cython.const[uint32_t]], n: uint32_t
 ) -> cython.pointer[Seen]:
     """The record of `n` words with hash `h`, or NULL."""
-    s: cython.pointer[Seen] = cython.cast(cython.pointer[Seen], met_in(cython.address(t.heads[h & t.mask])))
+    s: cython.pointer[Seen] = cython.cast(cython.pointer[Seen], met_in(t, h))
     while s != cython.NULL:
         if s.hash == h and is_record(s, record, n):
             return s
-        s = cython.cast(cython.pointer[Seen], s.met.next)
+        s = cython.cast(cython.pointer[Seen], met_next(cython.address(s.met)))
     return cython.NULL
 
 
@@ -54,6 +61,6 @@ def seen_add(
             s.class_ = class_
             s.size = n
             memcpy(s.words, record, n * cython.sizeof(uint32_t))
-            met_publish(cython.address(t.heads[h & t.mask]), cython.address(s.met))
+            met_publish(t, cython.address(s.met), hash_of)
     unlock(cython.address(t.busy))
     return s

@@ -4,7 +4,8 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport strlen
 from pybtf.core.strings.base_strings cimport BaseString, BaseStrings
 from pybtf.core.strings.name_prediction cimport Models
-from pybtf.core.support.arena cimport Arena
+from pybtf.core.support.arena cimport Arena, Outgrown
+from pybtf.core.support.hashing cimport load_acquire, load_pointer
 from pybtf.core.support.memory cimport prefetch
 
 cdef enum:
@@ -26,6 +27,7 @@ cdef struct Strings:
     uint32_t n                  # ids in use, 0 included
     StringEntry **chunks
     uint32_t n_chunks
+    Outgrown outgrown           # `heads` that were
     Arena copies                # of the text of entries whose memory goes away
     const BaseStrings *base     # looked at before a string is added; NULL none
     const Models *models        # of the same base
@@ -35,6 +37,11 @@ cdef struct Strings:
 
 cdef inline StringEntry *string_entry(const Strings *t, uint32_t sid) noexcept nogil:
     return t.chunks[sid >> STRING_CHUNK_BITS] + (sid & (STRING_CHUNK - 1))
+
+cdef inline uint32_t *string_bucket(const Strings *t, uint64_t hash) noexcept nogil:
+    # The head of the bucket of a hash. The mask is read first: see arena.pxd.
+    cdef uint32_t mask = load_acquire(&t.mask)
+    return <uint32_t *> load_pointer(<void *> &t.heads) + (<uint32_t> (hash >> 32) & mask)
 
 cdef struct Text:
     const char *text            # not NUL-terminated
@@ -69,7 +76,7 @@ cdef inline void string_expect_text(const Strings *t, uint64_t hash) noexcept no
     # `string_expect` came before.
     cdef const BaseString *s
     if t.base == NULL:
-        prefetch(string_entry(t, t.heads[<uint32_t> (hash >> 32) & t.mask]))
+        prefetch(string_entry(t, load_acquire(string_bucket(t, hash))))
     else:
         s = t.base.slots + (hash & t.base.mask)
         if s.tag == <uint32_t> (hash >> 32):

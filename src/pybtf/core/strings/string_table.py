@@ -9,7 +9,8 @@ A string that the base has (split BTF) needs no entry: its id is its offset ther
 before the base was set, the names of functions, have one nevertheless.
 
 Look-ups take no lock: a bucket is a list of entries linked by ids, an entry is complete before its id is published
-in the head of its bucket, and nothing is ever moved or removed. Insertion takes the lock and looks again.
+in the head of its bucket, and nothing is ever moved or removed. Insertion takes the lock and looks again. How the table
+gets more buckets is said in support/arena.pxd.
 """
 
 import cython
@@ -26,10 +27,27 @@ from cython.cimports.pybtf.core.strings.string_table import (
     STRING_CHUNKS,
     StringEntry,
     Strings,
+    string_bucket,
     string_entry,
 )
-from cython.cimports.pybtf.core.support.arena import arena_free, arena_take, bucket_count, buckets_new
-from cython.cimports.pybtf.core.support.hashing import hash_bytes, load_acquire, lock, store_release, unlock
+from cython.cimports.pybtf.core.support.arena import (
+    TIMES_MORE,
+    arena_free,
+    arena_take,
+    bucket_count,
+    buckets_new,
+    is_crowded,
+    outgrow,
+    outgrown_free,
+)
+from cython.cimports.pybtf.core.support.hashing import (
+    hash_bytes,
+    load_acquire,
+    lock,
+    store_pointer,
+    store_release,
+    unlock,
+)
 from cython.cimports.pybtf.core.support.memory import prefetch
 
 
@@ -81,6 +99,7 @@ def strings_delete(t: cython.pointer[Strings]) -> cython.void:
         for i in range(t.n_chunks):
             free(t.chunks[i])
     arena_free(cython.address(t.copies))
+    outgrown_free(cython.address(t.outgrown))
     free(t.doubles)
     free(t.chunks)
     free(t.heads)
@@ -98,8 +117,33 @@ def find(
         e = string_entry(t, sid)
         if e.hash == h and e.size == size and memcmp(e.text, text, size) == 0:
             return sid
-        sid = e.next
+        sid = load_acquire(cython.address(e.next))
     return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def widen(t: cython.pointer[Strings]) -> cython.void:
+    """Gives a crowded table more buckets, if there is memory. Called with the lock held."""
+    buckets: uint32_t = TIMES_MORE * (t.mask + 1)
+    sid: uint32_t
+    e: cython.pointer[StringEntry]
+    head: cython.pointer[uint32_t]
+    heads: cython.pointer[uint32_t]
+    if not is_crowded(t.n, t.mask):
+        return
+    heads = cython.cast(cython.pointer[uint32_t], buckets_new(buckets, cython.sizeof(uint32_t)))
+    if heads == cython.NULL:
+        return
+    for sid in range(1, t.n):
+        e = string_entry(t, sid)
+        head = heads + (cython.cast(uint32_t, e.hash >> 32) & (buckets - 1))
+        store_release(cython.address(e.next), head[0])
+        head[0] = sid
+    outgrow(cython.address(t.outgrown), t.heads)
+    store_pointer(cython.address(t.heads), heads)
+    store_release(cython.address(t.mask), buckets - 1)
 
 
 @cython.cfunc
@@ -114,7 +158,7 @@ def insert(
 ) -> uint32_t:
     """Adds a string that is not there. Called with the lock held."""
     sid: uint32_t = t.n
-    bucket: uint32_t = cython.cast(uint32_t, h >> 32) & t.mask
+    head: cython.pointer[uint32_t]
     e: cython.pointer[StringEntry]
     chunk: uint32_t = sid >> STRING_CHUNK_BITS
     kept: cython.p_char
@@ -132,9 +176,11 @@ def insert(
     e.text = text
     e.size = cython.cast(uint32_t, size)
     e.hash = h
-    e.next = t.heads[bucket]
+    widen(t)
+    head = string_bucket(t, h)
+    e.next = head[0]
     store_release(cython.address(t.n), sid + 1)
-    store_release(cython.address(t.heads[bucket]), sid)
+    store_release(head, sid)
     return sid
 
 
@@ -160,10 +206,7 @@ def string_intern_hashed(
     t: cython.pointer[Strings], text: cython.p_const_char, size: cython.size_t, h: uint64_t, copy: cython.bint
 ) -> uint32_t:
     """As `string_intern`, for a string that is not empty and whose hash is known."""
-    head: cython.pointer[uint32_t]
-    sid: uint32_t
-    head = cython.address(t.heads[cython.cast(uint32_t, h >> 32) & t.mask])
-    sid = find(t, load_acquire(head), h, text, size)
+    sid: uint32_t = find(t, load_acquire(string_bucket(t, h)), h, text, size)
     if sid:
         return sid
     if t.base != cython.NULL:
@@ -171,7 +214,7 @@ def string_intern_hashed(
         if sid:
             return IN_BASE | sid
     lock(cython.address(t.busy))
-    sid = find(t, head[0], h, text, size)
+    sid = find(t, string_bucket(t, h)[0], h, text, size)
     if sid == 0:
         sid = insert(t, h, text, size, copy)
     unlock(cython.address(t.busy))
@@ -183,7 +226,7 @@ def string_intern_hashed(
 @cython.exceptval(check=False)
 def string_expect(t: cython.pointer[cython.const[Strings]], h: uint64_t) -> cython.void:
     """Asks for the memory that a look-up of a text with this hash will need."""
-    prefetch(t.heads + (cython.cast(uint32_t, h >> 32) & t.mask))
+    prefetch(string_bucket(t, h))
     if t.base != cython.NULL:
         prefetch(t.base.slots + (h & t.base.mask))
 

@@ -1,6 +1,12 @@
 # What the shared tables (string_table.py, class_table.py, met_table.py) are made of: memory that never moves, and
 # buckets.
 #
+# A table has as many buckets as a kernel of this size needs. Input that was written to be slow may have a hundred times
+# as many entries, so a table that is crowded gets more buckets. Other threads go through it meanwhile. An entry is
+# linked to older ones only, before and after, so they come to an end, and may miss what is there: whoever adds takes
+# the lock and looks again. The new buckets are published before the new mask, and read after it, so that no index is
+# beyond them; the old ones stay as long as the table.
+#
 # Other threads read an entry while new ones are added, so an entry stays where it is until the whole table goes.
 
 from libc.stdint cimport uint8_t, uint32_t
@@ -44,6 +50,29 @@ cdef inline void arena_free(Arena *a) noexcept nogil:
     a.blocks = NULL
     a.n_blocks = a.cap_blocks = 0
     a.left = 0
+
+cdef enum:
+    CROWD = 8                   # entries for each bucket that are too many
+    TIMES_MORE = 4              # buckets there are then
+    MOST_BUCKETS = 1 << 28
+    MOST_OUTGROWN = 9           # from 1024 to so many
+
+cdef struct Outgrown:           # buckets that were replaced
+    void *p[MOST_OUTGROWN]
+    uint32_t n
+
+cdef inline bint is_crowded(uint32_t n, uint32_t mask) noexcept nogil:
+    # Whether `n` entries are too many for the buckets.
+    return n // CROWD > mask and mask < MOST_BUCKETS // TIMES_MORE
+
+cdef inline void outgrow(Outgrown *o, void *p) noexcept nogil:
+    o.p[o.n] = p
+    o.n += 1
+
+cdef inline void outgrown_free(Outgrown *o) noexcept nogil:
+    while o.n:
+        o.n -= 1
+        free(o.p[o.n])
 
 cdef inline uint32_t bucket_count(size_t expected) noexcept nogil:
     # How many buckets, a power of two, a table for about `expected` entries has.

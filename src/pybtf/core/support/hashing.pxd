@@ -60,6 +60,8 @@ cdef extern from *:
     }
     static inline uint32_t pybtf_load(const uint32_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
     static inline void pybtf_store(uint32_t *p, uint32_t v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
+    static inline void *pybtf_load_pointer(void *p) { return __atomic_load_n((void **)p, __ATOMIC_ACQUIRE); }
+    static inline void pybtf_store_pointer(void *p, void *v) { __atomic_store_n((void **)p, v, __ATOMIC_RELEASE); }
     static inline void pybtf_lower(uint32_t *p, uint32_t v) {
         uint32_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
         while (v < old && !__atomic_compare_exchange_n(p, &old, v, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) ;
@@ -80,6 +82,8 @@ cdef extern from *:
     uint64_t hash_words "pybtf_hash_words"(const uint32_t *p, size_t n) noexcept nogil
     uint32_t load_acquire "pybtf_load"(const uint32_t *p) noexcept nogil
     void store_release "pybtf_store"(uint32_t *p, uint32_t v) noexcept nogil
+    void *load_pointer "pybtf_load_pointer"(void *p) noexcept nogil
+    void store_pointer "pybtf_store_pointer"(void *p, void *v) noexcept nogil
     void lower "pybtf_lower"(uint32_t *p, uint32_t v) noexcept nogil    # to `v`, unless it is lower
     uint32_t fetch_add "pybtf_add"(uint32_t *p, uint32_t v) noexcept nogil
     void lock "pybtf_lock"(int *l) noexcept nogil

@@ -1,7 +1,8 @@
 # A table of what has been met, which guesses what comes next (see met_table.py).
 
 from libc.stdint cimport uint32_t
-from pybtf.core.support.arena cimport Arena
+from pybtf.core.support.arena cimport Arena, Outgrown
+from pybtf.core.support.hashing cimport load_acquire, load_pointer, store_pointer
 
 cdef struct Met:                # what each entry begins with
     Met *follower               # what was asked for after this entry when the guess was last wrong, NULL nothing yet
@@ -11,23 +12,34 @@ cdef struct Met:                # what each entry begins with
 cdef struct MetTable:
     Met **heads
     uint32_t mask               # of a hash: its bucket
+    uint32_t n                  # entries
+    Outgrown outgrown           # `heads` that were
     Arena entries
     int busy                    # the lock of those that add
 
-cdef extern from *:
-    """
-    static inline void *pybtf_load_pointer(void *p) { return __atomic_load_n((void **)p, __ATOMIC_ACQUIRE); }
-    static inline void pybtf_store_pointer(void *p, void *v) { __atomic_store_n((void **)p, v, __ATOMIC_RELEASE); }
-    """
-    void *load_pointer "pybtf_load_pointer"(void *p) noexcept nogil
-    void store_pointer "pybtf_store_pointer"(void *p, void *v) noexcept nogil
+ctypedef uint32_t (*MetHash)(const Met *m) noexcept nogil
 
-cdef inline Met *met_in(Met **head) noexcept nogil:
-    # The first entry of a bucket, or NULL.
-    return <Met *> load_pointer(head)
+cdef inline Met **met_head(MetTable *t, uint32_t hash) noexcept nogil:
+    # The bucket of a hash. The mask is read first: see arena.pxd.
+    cdef uint32_t mask = load_acquire(&t.mask)
+    return <Met **> load_pointer(&t.heads) + (hash & mask)
 
-cdef inline void met_publish(Met **head, Met *m) noexcept nogil:
-    # Puts an entry, which is complete but for its links, into a bucket. Called with the lock held.
+cdef inline Met *met_in(MetTable *t, uint32_t hash) noexcept nogil:
+    # The first entry of the bucket of a hash, or NULL.
+    return <Met *> load_pointer(met_head(t, hash))
+
+cdef inline Met *met_next(Met *m) noexcept nogil:
+    # The next one of the bucket, or NULL.
+    return <Met *> load_pointer(&m.next)
+
+cdef void met_widen(MetTable *t, MetHash hash_of) noexcept nogil
+
+cdef inline void met_publish(MetTable *t, Met *m, MetHash hash_of) noexcept nogil:
+    # Puts an entry, which is complete but for its links, into its bucket. Called with the lock held.
+    cdef Met **head
+    met_widen(t, hash_of)
+    head = met_head(t, hash_of(m))
+    t.n += 1
     m.follower = NULL
     m.other = NULL
     m.next = head[0]

@@ -14,7 +14,7 @@ import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.pybtf.core.support.arena import arena_take
 from cython.cimports.pybtf.core.support.hashing import SALT, SALT2, fold, lock, unlock
-from cython.cimports.pybtf.core.support.met_table import Met, MetTable, met_in, met_publish
+from cython.cimports.pybtf.core.support.met_table import Met, MetTable, met_in, met_next, met_publish
 from cython.cimports.pybtf.core.values.known_types import KnownType
 
 
@@ -22,9 +22,17 @@ from cython.cimports.pybtf.core.values.known_types import KnownType
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def bucket(t: cython.pointer[MetTable], low: uint64_t, high: uint64_t) -> cython.pointer[cython.pointer[Met]]:
+def hash_digest(low: uint64_t, high: uint64_t) -> uint32_t:
     """Digests come from files: which bucket they fall into must not."""
-    return cython.address(t.heads[cython.cast(uint32_t, fold(low ^ SALT2, high ^ SALT)) & t.mask])
+    return cython.cast(uint32_t, fold(low ^ SALT2, high ^ SALT))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def hash_of(m: cython.pointer[cython.const[Met]]) -> uint32_t:
+    e: cython.pointer[cython.const[KnownType]] = cython.cast(cython.pointer[cython.const[KnownType]], m)
+    return hash_digest(e.low, e.high)
 
 
 @cython.cfunc
@@ -32,9 +40,9 @@ def bucket(t: cython.pointer[MetTable], low: uint64_t, high: uint64_t) -> cython
 @cython.exceptval(check=False)
 def known_find(t: cython.pointer[MetTable], low: uint64_t, high: uint64_t) -> cython.pointer[KnownType]:
     """The type of a digest, or NULL."""
-    e: cython.pointer[KnownType] = cython.cast(cython.pointer[KnownType], met_in(bucket(t, low, high)))
+    e: cython.pointer[KnownType] = cython.cast(cython.pointer[KnownType], met_in(t, hash_digest(low, high)))
     while e != cython.NULL and (e.low != low or e.high != high):
-        e = cython.cast(cython.pointer[KnownType], e.met.next)
+        e = cython.cast(cython.pointer[KnownType], met_next(cython.address(e.met)))
     return e
 
 
@@ -46,7 +54,6 @@ def known_add(
 ) -> cython.pointer[KnownType]:
     """Adds a type, unless somebody else has just done so. NULL: no memory."""
     e: cython.pointer[KnownType]
-    head: cython.pointer[cython.pointer[Met]] = bucket(t, model.low, model.high)
     lock(cython.address(t.busy))
     e = known_find(t, model.low, model.high)
     if e == cython.NULL:
@@ -55,6 +62,6 @@ def known_add(
         )
         if e != cython.NULL:
             e[0] = model[0]
-            met_publish(head, cython.address(e.met))
+            met_publish(t, cython.address(e.met), hash_of)
     unlock(cython.address(t.busy))
     return e
