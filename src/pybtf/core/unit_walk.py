@@ -23,7 +23,7 @@ from cython.cimports.pybtf.core.dwarf.die_index import map_put, map_reset
 from cython.cimports.pybtf.core.dwarf.die_reader import die_has, die_number
 from cython.cimports.pybtf.core.dwarf.left_out import Tables, leave_out_for_fault, tables_back, tables_mark
 from cython.cimports.pybtf.core.dwarf.passed import Passed, pass_info
-from cython.cimports.pybtf.core.dwarf.unit_open import NAMES_FREE, NAMES_PER_BYTE, unit_open
+from cython.cimports.pybtf.core.dwarf.unit_open import unit_open
 from cython.cimports.pybtf.core.dwarf.walk import walk_children
 from cython.cimports.pybtf.core.dwarf.walk_state import (
     SURVEY_ALL,
@@ -37,6 +37,8 @@ from cython.cimports.pybtf.core.functions.resolve import function_at
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import (
     F_DECLARATION,
+    NAMES_FREE,
+    NAMES_PER_BYTE,
     NO_INDEX,
     V_DECLARATION,
     V_TOP_LEVEL,

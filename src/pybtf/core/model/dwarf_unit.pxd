@@ -17,6 +17,8 @@ cdef enum:
     USUAL_TYPE_CHAIN = 16       # steps that are free: compilers make chains of far fewer
     SHARED_FREE = 65536         # what a unit may spend on what its DIEs share: so much, and so much more for each of its
     SHARED_PER_BYTE = 64        # own bytes (`Unit.left`)
+    NAMES_FREE = 65536          # bytes of names that it may read, likewise: fifty times what the longest C++ names come to
+    NAMES_PER_BYTE = 256
 
 cdef enum:                      # Type.flags
     T_DECLARATION = 1

@@ -25,7 +25,6 @@ from cython.cimports.pybtf.core.classes.class_record import (
     class_record,
 )
 from cython.cimports.pybtf.core.classes.classify import Classifier, class_of_ref, classify_fault
-from cython.cimports.pybtf.core.dwarf.unit_open import NAMES_FREE, NAMES_PER_BYTE
 from cython.cimports.pybtf.core.functions.function_instances import Observer, dropped, instance_flags, param_name
 from cython.cimports.pybtf.core.functions.resolve import function_at, origin_param
 from cython.cimports.pybtf.core.functions.variables import candidate, variable_size
@@ -35,6 +34,8 @@ from cython.cimports.pybtf.core.model.dwarf_unit import (
     F_HAS_ORIGIN,
     F_SIGNATURE_CHANGED,
     F_VARIADIC,
+    NAMES_FREE,
+    NAMES_PER_BYTE,
     V_EXTERNAL,
     Annotation,
     Function,
