@@ -6,8 +6,9 @@
 
 Python itself is not built with it, so that only what the core does is seen, and what it does while it holds the GIL is
 in order. Each file is encoded by four workers, with all features, too; then all files at once by four threads, each
-with two workers. The modules of fixtures/split are encoded by four threads on one base, and the objects of
-fixtures/objects merged by four workers. Exit status: 1 if a race is reported or the bytes differ.
+with two workers. A file with so many types and names that the shared tables get more buckets is added to the fixtures.
+The modules of fixtures/split are encoded by four threads on one base, and the objects of fixtures/objects merged by
+four workers. Exit status: 1 if a race is reported or the bytes differ.
 """
 
 from __future__ import annotations
@@ -21,10 +22,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.builders.archives import unpack
+from tests.builders.rawdwarf import REF4, STRING, RawDwarf
+from tests.hostile.test_hostile import NAME, POINTER, TYPE
 from tools.fuzz import fuzz
 
 BUILD = fuzz.ROOT / "build" / "threads"
 RACE = 66
+TYPEDEF = 0x16
 
 
 def work(paths: list[str]) -> int:
@@ -97,6 +101,19 @@ def of_objects() -> int:
     return wrong
 
 
+def crowded() -> bytes:
+    """A kernel of eight small units, in each of which every type is new, as are their names."""
+    w = RawDwarf()
+    for unit in range(8):
+        w.begin()
+        below = w.base_type()
+        for at in range(8000):
+            below = w.die(POINTER, (TYPE, REF4, below))
+            w.die(TYPEDEF, (NAME, STRING, f"{unit}.{at}"), (TYPE, REF4, below))
+        w.end()
+    return w.kernel()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
@@ -104,7 +121,10 @@ def main() -> int:
     options = parser.parse_args()
     files = [str(path) for path in options.files or sorted((fuzz.ROOT / "fixtures" / "bin").glob("*.elf"))]
     if options.plain:
-        return 1 if work(files) + on_one_base() + of_objects() else 0
+        with tempfile.NamedTemporaryFile() as large:
+            large.write(crowded())
+            large.flush()
+            return 1 if work([*files, large.name]) + on_one_base() + of_objects() else 0
     fuzz.build(BUILD, "thread")
     environment = {
         **os.environ,
