@@ -50,13 +50,17 @@ SIGNATURES = "default,true_signature"
 SHARED = "shared data that expands"
 
 
-def in_a_row(structs: int, others: int) -> bytes:
-    """Structs that each refer to the one before, and other types, by whose number they may take longer."""
+def in_a_row(structs: int, others: int, members: int = 0) -> bytes:
+    """Structs that each refer to the one before, after so many other members, and other types: by the number of both
+    they may take longer.
+    """
     w = RawDwarf()
     w.begin()
-    to = other = w.base_type()
+    to = other = int_ = w.base_type()
     for _ in range(structs):
         at = w.die(STRUCT, (NAME, STRING, "t"), (SIZE, DATA1, 8), children=True)
+        for _ in range(members):
+            w.die(MEMBER, (TYPE, REF4, int_), (PLACE, DATA1, 0))
         w.die(MEMBER, (NAME, STRING, "p"), (TYPE, REF4, to), (PLACE, DATA1, 0))
         w.null()
         to = w.die(POINTER, (TYPE, REF4, at))
@@ -80,6 +84,13 @@ def test_namesakes_in_a_row(tmp_path: Path) -> None:
 def test_some_may_be_compared(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(in_a_row(500, 0))
+    assert encode(path).answer.endswith(" bytes")
+
+
+def test_large_ones_may_be_compared(tmp_path: Path) -> None:
+    """Few types, with very many members: there is more to compare than types can tell."""
+    path = tmp_path / "file"
+    path.write_bytes(in_a_row(100, 0, 2000))
     assert encode(path).answer.endswith(" bytes")
 
 

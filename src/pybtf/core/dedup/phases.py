@@ -63,6 +63,7 @@ from cython.cimports.pybtf.core.dedup.type_graph import (
     DEDUP_LARGE,
     DEDUP_MEMORY,
     DEDUP_OK,
+    EFFORT_PER_MEMBER,
     FINAL,
     UNMAPPED,
     Node,
@@ -273,7 +274,10 @@ def sort_type(w: cython.pointer[Work], id: uint32_t, node: cython.pointer[Node])
     kind: uint32_t = (node.info >> 24) & 31
     if wire_is_primitive(kind):
         u32s_add(cython.address(w.primitives), id)
-    elif kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_TYPEDEF:
+    elif kind == KIND_STRUCT or kind == KIND_UNION:
+        u32s_add(cython.address(w.composites), id)
+        w.g.effort += EFFORT_PER_MEMBER * cython.cast(uint64_t, node.info & 0xFFFF)
+    elif kind == KIND_TYPEDEF:
         u32s_add(cython.address(w.composites), id)
     elif kind == KIND_VAR or kind == KIND_DATASEC:
         node.map = FINAL | id
