@@ -23,12 +23,11 @@ from pathlib import Path
 
 from tests.builders.archives import unpack
 from tests.builders.rawdwarf import REF4, STRING, RawDwarf
-from tests.hostile.test_hostile import NAME, POINTER, TYPE
 from tools.fuzz import fuzz
 
 BUILD = fuzz.ROOT / "build" / "threads"
 RACE = 66
-TYPEDEF = 0x16
+NAME, POINTER, TYPEDEF, TYPE = 0x03, 0x0F, 0x16, 0x49
 
 
 def work(paths: list[str]) -> int:
