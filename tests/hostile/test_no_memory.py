@@ -1,4 +1,5 @@
-"""Each allocation of the core fails once: what follows is a `MemoryError` or the same bytes, never another outcome.
+"""Each allocation of the core fails once: what follows is a `MemoryError` or the same bytes, never another outcome, and
+nothing that was allocated before is lost.
 
 A small library stands before malloc, calloc and realloc, and refuses the one whose number it is told, counting those
 that the core asks for. Each number has a forked process of its own.
@@ -39,7 +40,7 @@ void *calloc(size_t n, size_t each) { return refused(FROM) ? NULL : __libc_callo
 void *realloc(void *p, size_t n) { return refused(FROM) ? NULL : __libc_realloc(p, n); }
 """
 
-PROGRAM = """
+SETUP = """
 import ctypes, os, sys
 import pybtf
 
@@ -78,6 +79,9 @@ with open("/proc/self/maps") as maps:
 ctypes.c_size_t.in_dll(shim, "first").value = first
 ctypes.c_size_t.in_dll(shim, "last").value = last
 number, bad = 0, []
+"""
+
+OUTCOMES = """
 while True:
     number += 1
     child = os.fork()
@@ -100,6 +104,44 @@ while True:
 print(number - 1, bad)
 """
 
+LEAKS = """
+class Info(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in "abcdefghij"]
+
+
+shim.mallinfo2.restype = Info
+REPEATS, MOST = 10, 1024
+
+
+def fail():
+    count.value = number
+    try:
+        encode()
+    except MemoryError:
+        pass
+    refused, count.value = count.value == 0, -1
+    return refused
+
+
+def used():
+    info = shim.mallinfo2()
+    return info.e + info.h  # bytes in mappings of their own, and others
+
+
+while True:
+    number += 1
+    if not fail():
+        break
+    fail()
+    before = used()
+    for _ in range(REPEATS):
+        fail()
+    lost = (used() - before) // REPEATS
+    if lost > MOST:
+        bad.append((number, lost))
+print(number - 1, bad)
+"""
+
 
 @pytest.fixture(scope="module")
 def shim(require: Require, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -109,9 +151,11 @@ def shim(require: Require, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "shim.so"
 
 
-def refusals(shim: Path, what: str, *files: Path | str) -> tuple[int, list[Any]]:
-    """How many allocations there are, and which of them end otherwise than they should, with the status."""
-    argv = [sys.executable, "-c", PROGRAM, what, *map(str, files)]
+def refusals(shim: Path, what: str, *files: Path | str, program: str = OUTCOMES) -> tuple[int, list[Any]]:
+    """How many allocations there are, and which of them end otherwise than they should, with the status; by LEAKS,
+    those after which memory is lost, with the bytes.
+    """
+    argv = [sys.executable, "-c", SETUP + program, what, *map(str, files)]
     done = subprocess.run(
         argv, env={**environment(), "LD_PRELOAD": str(shim)}, capture_output=True, text=True, check=False, timeout=300
     )
@@ -152,6 +196,17 @@ def test_each_allocation_of_values_fails_once(
     """With a cache: of a link that has changed nothing."""
     monkeypatch.chdir(unpack(ROOT / "fixtures/objects/objects.tar.xz", tmp_path) / "x86")
     count, bad = refusals(shim, *arguments)
+    assert count > 20
+    assert bad == []
+
+
+@pytest.mark.parametrize("what", ["encoded", "exported"])
+def test_nothing_is_lost_when_an_allocation_fails(
+    what: str, shim: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a worker had was lost where the rest of it was refused: up to megabytes, each time."""
+    monkeypatch.chdir(unpack(ROOT / "fixtures/objects/objects.tar.xz", tmp_path) / "x86")
+    count, bad = refusals(shim, what, "a.o", program=LEAKS)
     assert count > 20
     assert bad == []
 

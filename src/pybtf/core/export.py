@@ -53,15 +53,16 @@ class Export(Ring):
         failed: cython.bint = False
         memset(cython.address(v), 0, cython.sizeof(UnitValue))
         memset(cython.address(out), 0, cython.sizeof(Writing))
-        if w == cython.NULL or worker_init(w, cython.address(self.x)):
-            free(w)
+        if w == cython.NULL:
             raise MemoryError
-        w.walker.names.deferred = 0  # each name is needed
         out.strings = self.x.strings
         out.machine = cython.address(self.x.machine)
         out.true_signature = (self.x.options & OPT_TRUE_SIGNATURE) != 0
         out.swap = self.x.sections.swap
         try:
+            if worker_init(w, cython.address(self.x)):
+                raise MemoryError
+            w.walker.names.deferred = 0  # each name is needed
             with cython.nogil:
                 for i in range(self.x.n_units):
                     failed = decode_unit(w, cython.address(self.x), i, cython.address(v), self.symbols) != 0

@@ -8,7 +8,10 @@ still sees every unit exactly once and in order.
 The ring bounds how far decoding may run ahead of encoding, and so the memory: a worker whose unit would not fit
 waits. It cannot wait for ever: the unit at the head of the ring is being decoded by somebody who encodes it next.
 
-Worker 0 belongs to the main thread and comes back to Python now and then, for signals and progress.
+The worker of the calling thread (`on_slice` of `work`) comes back to Python now and then, for signals and progress.
+
+The values of a unit may come from an object instead of being decoded (`pybtf merge`, payload_units.py). Then a worker
+takes them: from memory, from a file that it reads itself (`take_stored`), or, where that fails, from Python (`fetch`).
 """
 
 import cython
@@ -53,7 +56,9 @@ class Ring(Inputs):
     @cython.nogil
     @cython.exceptval(check=False)
     def claim(self, patience: cython.long) -> int64_t:
-        """The number of the next unit to decode; -1: none is left; -2: none before the time is up."""
+        """The number of the next unit to decode; -1: none is left; -2: the ring is still full, after a while of
+        `patience` milliseconds at most.
+        """
         number: int64_t = -1
         monitor_enter(cython.address(self.monitor))
         while not self.stopped and self.claimed < self.units and self.claimed - self.consumed >= self.window:
@@ -178,7 +183,7 @@ class Ring(Inputs):
     @cython.nogil
     @cython.exceptval(check=False)
     def loop(self, w: cython.pointer[Worker], milliseconds: cython.long) -> cython.bint:
-        """Decodes until nothing is left (1) or the time is up (0); `milliseconds` 0: without limit."""
+        """Decodes until nothing is left (true) or the time is up (false); `milliseconds` 0: without limit."""
         end: int64_t = now_ns() + milliseconds * cython.cast(int64_t, 1000000)
         number: int64_t
         v: cython.pointer[UnitValue]
@@ -208,10 +213,11 @@ class Ring(Inputs):
         consumed: uint32_t
         i: cython.size_t
         w: cython.pointer[Worker] = cython.cast(cython.pointer[Worker], malloc(cython.sizeof(Worker)))
-        if w == cython.NULL or worker_init(w, cython.address(self.x)):
-            free(w)
+        if w == cython.NULL:
             raise MemoryError
         try:
+            if worker_init(w, cython.address(self.x)):
+                raise MemoryError
             while not done:
                 with cython.nogil:
                     done = self.loop(w, slice_)

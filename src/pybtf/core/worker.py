@@ -52,7 +52,7 @@ from cython.cimports.pybtf.core.unit_walk import walk_all
 from cython.cimports.pybtf.core.values.unit_read import reading_free
 from cython.cimports.pybtf.core.worker import *
 
-LARGEST_FETCHED = cython.declare(uint64_t, 2 << 20)  # bytes of a unit
+LARGEST_FETCHED = cython.declare(uint64_t, 2 << 20)  # bytes of a unit: about what the cache of a CPU holds
 LONGEST_OPERATION = cython.declare(uint64_t, 11)  # bytes of a DWARF operation with its longest operand
 MOST_ROUNDS = cython.declare(cython.int, 8)  # of decoding a logical unit to find all of its damaged units
 
@@ -418,7 +418,7 @@ def note_dies(u: cython.pointer[cython.const[Unit]], v: cython.pointer[UnitValue
 @cython.nogil
 @cython.exceptval(check=False)
 def worker_init(w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]]) -> cython.int:
-    """Prepares a worker. Nonzero: no memory."""
+    """Prepares a worker. Nonzero: no memory. `worker_free` is due in either case."""
     memset(w, 0, cython.sizeof(Worker))
     w.observer.file = x.file
     w.walker.want_decl_tags = (x.options & OPT_DECL_TAG) != 0
