@@ -14,8 +14,8 @@ cdef bint context_seen(Context *x) noexcept nogil
 # Gets ready for units from values of objects. False: no memory.
 cdef bint ready_for_payloads(Context *x) noexcept nogil
 
-# After the last unit: frees the table of records, with `types` also that of digests, by which what is read once more is
-# held to what it was. Strings and classes remain.
+# After the last unit: frees the table of records, and with `types` also that of digests. The latter is kept until then,
+# because types that are read once more are compared with it. Strings and classes remain.
 cdef void context_forget(Context *x, bint types) noexcept nogil
 
 # After `context_forget`: gets ready for so many units that are read once more. False: no memory.

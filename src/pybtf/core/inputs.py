@@ -157,7 +157,8 @@ class Inputs:
         self.variables = ranges, names, force
         self.renamed = set()
         self.set_languages(languages, only_languages)
-        # One worker encodes a unit right after it has decoded it.
+        # One worker encodes a unit right after it has decoded it. Of several, each may be a few units ahead of a large
+        # one at the head of the ring.
         self.window = 4 * jobs + 4 if jobs > 1 else 1
         self.values = cython.cast(cython.pointer[UnitValue], calloc(self.window, cython.sizeof(UnitValue)))
         self.e.table = self.x.table

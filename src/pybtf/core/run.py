@@ -48,8 +48,8 @@ from cython.cimports.pybtf.core.support.memory import U32s, u32s_free
 from pybtf.core.codes import COUNT_NAMES, DEDUP_NAMES, FATE_NAMES
 
 MOST_CONFLICTS = cython.declare(cython.size_t, 1000)  # conflicting names that a report lists; all are counted
-NEVER = cython.declare(uint64_t, 0xFFFFFFFFFFFFFFFF)
-MAX_SIZE = cython.declare(uint64_t, 0xFFFFFFFF)
+NEVER = cython.declare(uint64_t, 0xFFFFFFFFFFFFFFFF)  # as `DedupInput.patience`
+MAX_SIZE = cython.declare(uint64_t, 0xFFFFFFFF)  # bytes of types and strings: offsets in the BTF have 32 bits
 
 
 @cython.final
@@ -76,8 +76,8 @@ class Run(Ring):
         return self.e.redo.n
 
     def combine(self):
-        """Merges what was observed of functions, which `finish` does if this was not called. Raises nothing, and may be
-        called while another thread is in `certify` or `work`.
+        """Merges what was observed of functions, after the last unit and before `finish`, which leaves what went wrong
+        here for `error`. Raises nothing. Another thread may be in `certify` meanwhile, or in `work` after that.
         """
         with cython.nogil:
             encoder_combine(cython.address(self.e))
@@ -244,7 +244,7 @@ class Run(Ring):
             u32s_free(cython.address(found))
 
     def distill(self, data: bytes):
-        """Of `data`, what the function of that name returned: split BTF with a minimal base of its own, and that base.
+        """From the split BTF that `data()` returned: the same with a minimal base of its own, and that base.
 
         Returns the id of a type instead, if the BTF refers to one that cannot be in such a base. Raises `InputError` if
         names of the base share too many bytes.

@@ -30,14 +30,14 @@ cdef struct Context:            # shared by all workers, never written while the
     TypeUnits type_units
     uint32_t first_unit         # number of the first unit, counted from the first of several files
     uint32_t file               # number of the file
-    int info_file               # .debug_info is mapped from this open file, and units are read from there; -1: it is not
+    int info_file               # .debug_info is mapped from this open file, and units are read from it; -1: it is not
     uint64_t info_at            # where it begins in the file
     bint merge                  # all units are one logical unit
     bint gaps                   # some have been passed over, as their headers are damaged
     bint exporting              # units are decoded up to the names of their types, for core/export.py
     PayloadUnit *payload_units  # units that come from payloads of objects, not from DWARF: `n_units` of them, or NULL
-    uint64_t values_size        # of all of them
-    MetTable *known_types       # types that have been met in them, by digest; NULL where everything is kept
+    uint64_t values_size        # bytes of all payloads
+    MetTable *known_types       # types that were met in payloads, by digest; NULL where everything is kept
     bint little
     bint tracing                # what becomes of functions and variables is noted by name
     bint track_dies             # and which DIE each type is of

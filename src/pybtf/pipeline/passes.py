@@ -3,8 +3,8 @@ and symbols, makes the run, and fills the report at the end. In between it calls
 units to bytes. Below these two is what they call, in that order.
 
 Everything here runs once per file; what runs once per unit, type or symbol is in the compiled core. Nothing here knows
-the command line, and nothing in the core knows paths. The threads of a run are in run_threads.py, the messages of its
-errors in run_errors.py, and its part of the report in run_report.py.
+the command line, and nothing in the core looks for files. The threads of a run are in run_threads.py, the messages of
+its errors in run_errors.py, and its part of the report in run_report.py.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from pybtf.report import Report
 from pybtf.support.process import keep
 from pybtf.support.timings import Timings
 
-# Known to type checkers under this name; importing `typing` takes longer than this module. What a kernel's usual module
-# does not need is imported where it is: a build starts a process for each of thousands.
+# Known to type checkers under this name; importing `typing` takes longer than this module. What most modules of a
+# kernel do not need is imported where something needs it: a build starts a process for each of thousands.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -154,7 +154,7 @@ def _encode_images(
     track_dies: bool,
     values: UnitValues | None,
 ) -> Encoded:
-    """`encode_images`; files that are read besides are appended to `sources`."""
+    """As `encode_images`. Other files that are read for it, such as separate DWARF, are appended to `sources`."""
     timings = report.timings
     features = options.features
     image = images[0]
@@ -310,8 +310,10 @@ def _order(little: bool) -> str:
 
 
 def _not_surely_of(base: Base | None, images: list[ElfImage], options: EncodeOptions) -> list[ElfImage]:
-    """The modules whose sizes are to be compared with those of the base in the end. Raises as `check_base_of`."""
-    if options.standalone if base is None else options.force_base:  # as in a build: nobody asks
+    """The modules that may be of another kernel than the base. Whether the sizes of their structs are those of the base
+    shows in the end. Raises as `check_base_of`.
+    """
+    if options.standalone if base is None else options.force_base:  # it is as wanted: a kernel's build says so always
         return []
     from pybtf.pipeline.belonging import check_base_of
 
