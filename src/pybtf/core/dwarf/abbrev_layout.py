@@ -31,8 +31,8 @@ from cython.cimports.pybtf.core.model.dwarf_unit import (
     is_structure,
 )
 
-LARGEST = cython.declare(uint32_t, 200)
-VARYING = cython.declare(uint32_t, 0xFFFF)  # more than LARGEST
+LARGEST = cython.declare(uint32_t, 200)  # bytes of a DIE that has a layout, whose offsets are bytes
+VARYING = cython.declare(uint32_t, 0xFFFF)  # as a size: there is no layout. More than LARGEST
 
 
 @cython.cfunc
@@ -72,7 +72,7 @@ def layout_kind(tag: uint16_t, children: cython.bint) -> uint8_t:
         or tag == DW_TAG_const_type
         or tag == DW_TAG_volatile_type
         or tag == DW_TAG_restrict_type
-    ):  # pointer, typedef, qualifiers
+    ):
         return LAYOUT_TYPE
     return LAYOUT_NONE
 

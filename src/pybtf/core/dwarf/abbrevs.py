@@ -61,10 +61,10 @@ from cython.cimports.pybtf.core.support.cursor import (
 from cython.cimports.pybtf.core.support.hashing import SALT, SALT2, fold, hash_bytes
 from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_push
 
-MAX_DECLS = cython.declare(uint32_t, 1 << 24)  # some thousand are much; beyond this, indexes would not fit
+MAX_DECLS = cython.declare(uint32_t, 1 << 24)  # of a table; a few thousand are many
 MAX_OPS = cython.declare(cython.size_t, 1 << 31)
-# Of those that take no bytes of a DIE: each DIE, of a single byte, takes as long as there are attributes. It has each
-# at most once (DWARF 5, 2.2), and there are some 200.
+# Attributes of a declaration that take no bytes of a DIE: with any number of them, a DIE of one byte may take hours.
+# A DIE has each attribute at most once (DWARF 5, 2.2), and there are some 200.
 MAX_WITHOUT_BYTES = cython.declare(uint32_t, 256)
 
 

@@ -5,7 +5,7 @@ from pybtf.core.dwarf.abbrev_layout cimport LAYOUT_NONE
 from pybtf.core.dwarf.walk_state cimport Frame, Walker
 
 cdef enum:
-    FEW = 32                    # frames that may be open where one is opened at a glance
+    FEW = 32                    # frames that may be open then; of more, the slow path takes care
 
 cdef struct StringOffsets:      # of a unit whose names are indexes
     const uint8_t *p

@@ -1,12 +1,14 @@
 """Reading DIEs at a glance: those of known layout (abbrev_layout.py), in frames where their tags have their usual
 meaning.
 
-Each part does to the tables of the unit what the function for its tag does (die_objects.py, open_objects.py), if the
-DIE has no attributes but those of the layout. Before anything is changed, everything that the
-slow path would check is checked. If anything is unusual, nothing is done, and the DIE takes the slow path.
+Begin with `glances`, the loop. Each part does to the tables of the unit what the function for its tag does on the slow
+path, attribute by attribute (die_objects.py, open_objects.py), if the DIE has no attributes but those of the layout.
+Before anything is changed, everything that the slow path would check is checked. If anything is unusual, nothing is
+done, and the DIE takes the slow path.
 
 Wanted values are read without asking whether they are there; those that are not are masked out. So the same few steps
-serve nearly all DIEs, which is the point.
+serve nearly all DIEs, which is the point. A value that is not there is read at offset 0. So that nothing is read beyond
+the unit, the loop ends before its last bytes, as many as a layout of the table may look at (`reach`).
 """
 
 import cython
@@ -452,14 +454,14 @@ def pass_over(
 def glances(w: cython.pointer[Walker]) -> cython.int:
     """Reads DIEs from the cursor on, in the topmost frame and those it opens, as long as they can be read at a glance.
 
-    That they can be in this unit (`can_glance`) is known. Nonzero: fault.
+    The caller has asked `can_glance`. Nonzero: fault.
     """
     decls: cython.pointer[cython.const[AbbrevDecl]] = w.r.table.decls
     n: uint32_t = w.r.table.n
     n_short: uint32_t = min(n, 0x7F)  # whose codes are one byte
     unit: uint64_t = w.r.unit
     size: uint64_t = w.r.end - unit
-    own: uint32_t = NO_INDEX  # behind which no DIE can be referred to, from the unit on
+    own: uint32_t = NO_INDEX  # references, counted from the unit, are within it below this
     strings: StringOffsets = string_offsets(cython.address(w.r))
     deferred: uint32_t = w.names.deferred
     swap: cython.bint = w.r.c.swap

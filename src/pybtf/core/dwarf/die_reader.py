@@ -4,8 +4,9 @@ Values of wanted attributes go to slots of a `Die` that the caller reuses; which
 nothing has to be cleared per DIE. Strings are left as places (class and offset) until somebody wants their text:
 most names of most DIEs are never looked at.
 
-This and die_fast_path.py, which takes what is most frequent, is the only code that moves over `.debug_info`. A unit's
-cursor ends where the unit ends.
+DIEs of the most frequent kinds are read by die_fast_path.py, and what is inside those that are passed over by
+passing.py. Whatever these two find unusual is left to this file, which says what is damaged. A unit's cursor ends where
+the unit ends.
 """
 
 import cython

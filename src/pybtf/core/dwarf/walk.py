@@ -1,4 +1,7 @@
-"""Decoding the DIE tree of a unit: the one interpreter loop of the DWARF side.
+"""Decoding the DIE tree of a unit. Begin with `walk_children`, the loop.
+
+Each turn of the loop first reads all DIEs that it can at a glance (die_fast_path.py), nearly all of a kernel, and then
+one DIE attribute by attribute. Both do the same to the tables, so what is said here is true of both.
 
 The walk is depth first, in DIE order, and an object enters its table only after all its children (the small ids
 depend on it). While the children of an object are read, the object waits in a *frame*; its members, enumerators,
@@ -7,7 +10,7 @@ so that closing a frame moves one contiguous run to its final place. There is no
 data.
 
 What a DIE means depends on the frame it is met in: a handful of tags are special to each kind of frame, everything
-else goes to one dispatcher. A tag that nobody knows is counted and passed over with its subtree.
+else goes to `dispatch`. A DIE with an unknown tag is counted and passed over with its subtree.
 
 References stay `.debug_info` offsets here; `resolve.py` turns them into small ids when the unit is complete.
 """
@@ -84,7 +87,7 @@ def dispatch(w: cython.pointer[Walker], top_level: cython.bint) -> cython.int:
         or tag == DW_TAG_atomic_type
         or tag == DW_TAG_string_type
     ):
-        # references, pointer to member, atomic, string: they have ids, though BTF cannot express them
+        # they have ids, though BTF cannot express them
         return plain_type(w)
     elif tag == DW_TAG_unspecified_type:  # void wherever it is referred to
         return SKIP
@@ -101,7 +104,7 @@ def dispatch(w: cython.pointer[Walker], top_level: cython.bint) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def unsupported(w: cython.pointer[Walker]) -> cython.int:
-    """A tag that nobody knows here: it is counted, for the report, and passed over."""
+    """A DIE whose tag is not known here: it is counted, for the report, and passed over."""
     w.skipped_tags += 1
     return SKIP
 

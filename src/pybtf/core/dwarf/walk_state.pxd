@@ -45,7 +45,8 @@ cdef struct Frame:              # an object whose children are being read
     uint8_t mode
     uint32_t mark               # its first entry in the stack of members, enumerators, dimensions or parameters
     uint32_t anns_mark          # its first entry in the stack of annotations
-    int index                   # children counted so far: members, parameters
+    int index                   # children counted so far: members, parameters, type tags of a pointer; of IN_MEMBER and
+                                # IN_PARAMETER, its own number; of IN_UNIT, whether it is imported
     uint64_t chain              # DW_AT_GNU_annotation of the object, 0 none
     Type type
     Function func

@@ -1,9 +1,10 @@
-"""From DIE offsets to small ids, and what follows from it: the second half of decoding a unit.
+"""From DIE offsets to small ids, and what follows from it, once all DIEs of a unit have been read (worker.py).
 
 The order of the passes is part of the result, because some of them copy what earlier ones have left: all types, then
 parameters and variables, then functions in order (names, then parameters of out-of-line copies, which also
-write back into their abstract origin), then the analysis of each function, then the layout of members. Once functions
-have got their names, these are interned (symbol_names.py): `resolve_references` comes before, `resolve_unit` after.
+write back into their abstract origin), then the analysis of each function, then the layout of members. There are two
+halves, because once functions have got their names, these are interned (symbol_names.py): `resolve_references` comes
+before that, `resolve_unit` after.
 
 Only functions whose name is in the function table can be written, so locations of parameters, the costly part, are
 read for those alone. String ids up to `n_known` are exactly those names.

@@ -1,4 +1,4 @@
-"""References to types become small ids, in the first half of decoding a unit (resolve.py).
+"""References to types become small ids, in the first half of what resolve.py does.
 
 A reference to a DIE that is no type is void, as in pahole; one that leaves the section was refused by the walk. Ten
 million references are looked up in a kernel, so loops keep the places of the table at hand (die_index.py).
