@@ -25,12 +25,12 @@ cdef struct Slot:               # a name that a class mentions directly; first u
     uint32_t odd_defined        # ... are odd, and the name has an odd definition
     uint32_t odd_usual          # ... are odd, and the name has a usual definition
 
-cdef struct Mask:               # how types of a class meet the first 64 of its slots
+cdef struct Mask:               # what some types of a class have in the first 64 of its slots, a bit for each
     uint32_t next               # of the class; 0 none
-    bint odd
-    uint64_t first              # usual types: defined; odd types: surely another definition than the usual one
-    uint64_t second             # odd types: a definition of the usual class, but odd
-    uint32_t third              # odd types: 1 if something wild is met at once
+    bint odd                    # whether these types are
+    uint64_t defined            # usual types: a definition; odd types: one that is surely another than the usual one
+    uint64_t same_class         # odd types: a definition of the usual class, but odd
+    uint32_t wild               # odd types: 1 if something wild is met at once
 
 cdef struct Variants:           # of a class that is not compared, as far as they have been met
     uint32_t name               # the only name it mentions; 0: it is not passed over (see unit_names.py)
@@ -56,7 +56,7 @@ cdef enum:                      # marks of a class or a key
     ARRAYS = 32768              # it leads to an array before a name
 
 cdef enum:                      # tints of a class in the unit at hand, while the class list is rewritten
-    UNDECIDED = 1               # usual types that may be taken for odd ones, and what is not compared and refers to them
+    UNDECIDED = 1               # usual types that may be taken for odd ones; what is not compared and refers to them
 
 cdef enum:                      # of a class: what is to be done where a unit has a type of it
     WATCHED = 1                 # its entry may change, or decides something
@@ -83,13 +83,13 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     uint32_t *declared          # by key: classes that declare it
     uint32_t *first_member      # by key: the classes it may stand for, linked by `next_member`
     uint32_t *next_member
-    uint32_t *visited
+    uint32_t *visited           # the `stamp` of the search that last met it
     uint32_t *depth             # structs, unions and prototypes on the longest way down to a name
     uint32_t *usual             # by key: the usual definition
     uint32_t *count             # units that have it; then, those that have an odd type of it
     uint32_t *here              # by key: the `round` it was last met in
     uint32_t *definition        # by key, in that unit: the entry that defines it; 0 it is only declared; MANY
-    uint32_t *users             # in work
+    uint32_t *users             # in work: where a list begins, mostly of those that refer to it (`links`)
     uint32_t *first_odd         # the first unit with an odd type
     uint32_t *slots_at          # first of the slots
     uint32_t *n_slots
@@ -99,7 +99,7 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     uint32_t *settled           # the first unit with a decided type, NO_UNIT none yet
     uint32_t *contact           # by key: the first unit in which it could be resolved to an odd definition
     uint16_t *marks
-    uint8_t *tint               # in work
+    uint8_t *tint               # in work: what its types are in the unit at hand; each file has its own values
     uint8_t *watch
     uint8_t *odd                # by unit: it has odd types
     size_t next_state           # the first function state that was not looked at
@@ -107,9 +107,9 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     bint mixed                  # some class is not separate
     bint varies                 # classes are marked as VARIES
     bint disturbed              # the unit at hand has a tainted type
-    uint32_t stamp
+    uint32_t stamp              # number of the search at hand
     uint32_t round              # units entered
-    uint32_t seeds
+    uint32_t seeds              # marks that `doubt` has given, since it was 0
     uint64_t effort             # steps that may still be taken
     bint tired                  # they did not suffice: every unit is kept whole
     Slot *slots
@@ -117,9 +117,12 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     Mask *masks
     uint32_t n_masks, cap_masks
     U32s common                 # classes that are odd here and usual there
-    U32s before                 # in work; then, small ids of the unit's types that something has to be asked of
-    U32s todo                   # in work; then, those that are tracked
-    U32s plain                  # those of which only the variant is asked for
+    U32s before                 # in work: what a comparison has met before (array_masking.py)
+    U32s links                  # in work: who refers to what; pairs, the next link of the same target and a class
+    U32s todo                   # in work: what a search has still to look at
+    U32s watched                # of the unit at hand, small ids of types that something has to be asked of
+    U32s tracked                # ... of types that are tracked
+    U32s plain                  # ... of those of which only the variant is asked for
     U32s met                    # keys, each with a unit: see resolved.py
 
 cdef void refs_of(const uint32_t *r, Refs *out) noexcept nogil

@@ -22,7 +22,7 @@ from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.unit_names import next_watched
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_free, u32s_push
 
-EFFORT_OF_PAIR = cython.declare(uint64_t, 64)  # it takes memory
+EFFORT_OF_PAIR = cython.declare(uint64_t, 64)  # steps that one counts as, because it takes memory
 
 
 @cython.cfunc

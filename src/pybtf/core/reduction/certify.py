@@ -7,8 +7,11 @@ the same everywhere, and for comparisons that this could affect:
 
 - Of the definitions of a name one is the *usual* one. A type is *odd* if it reaches, by what its own unit defines,
   another one; all others are usual types (variants.py). Odd types are all kept, as they are few.
-- Usual types of a class are taken for one, and no odd type is taken for a usual one, unless a declaration stands where
-  they would differ. That is looked for (separate.py), and the classes concerned are *uncertain*.
+- Usual types of a class are taken for one. No odd type is taken for a usual one, unless a declaration stands where they
+  would differ. A class of which that is sure is *separate* (separate.py).
+- Of a class that is not, it is open which type a usual one is taken for. If the declarations are resolved for good
+  before odd types come near, only some units must be kept whole for that (undecided.py, resolved.py). Otherwise the
+  class is *uncertain*.
 - What reaches an uncertain class in some unit is uncertain, and all types of uncertain classes are kept. The rest keeps
   the first usual type of each class, finer where pointers to a declaration and to a definition are two (refine.py).
 
@@ -103,7 +106,10 @@ def keep_everything(e: cython.pointer[Encoder]) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def analyse(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """The steps of the essay above, in order. If it takes too long (`tired`), all is kept. Nonzero: no memory."""
+    """The steps, in order: what is doubtful (doubts.py, array_masking.py); if anything is, usual and odd types;
+    separate classes; uncertain ones, until there are no more; what that means for each unit. If it takes too long
+    (`tired`), all is kept. Nonzero: no memory.
+    """
     masked: cython.int
     if e.cycles:
         return keep_everything(e)
@@ -181,6 +187,7 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
     if e.keep_all or is_one_unit(e):
         return 0
     memset(cython.address(a), 0, cython.sizeof(Analysis))
+    # By class: two arrays of 64 bits, 20 of 32, `variants`, `marks`, `tint` and `watch`; by unit: `odd`.
     room = cython.cast(cython.pointer[uint64_t], calloc(1, n * (2 * 8 + 20 * 4 + 5 * 4 + 2 + 1 + 1) + e.n_streams))
     if room != cython.NULL:
         a.n = cython.cast(uint32_t, n)
@@ -221,7 +228,10 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         free(a.masks)
         u32s_free(cython.address(a.common))
         u32s_free(cython.address(a.before))
+        u32s_free(cython.address(a.links))
         u32s_free(cython.address(a.todo))
+        u32s_free(cython.address(a.watched))
+        u32s_free(cython.address(a.tracked))
         u32s_free(cython.address(a.plain))
         u32s_free(cython.address(a.met))
     free(room)

@@ -15,7 +15,7 @@ from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.hashing import SALT2, fold
 
-DEEP = cython.declare(uint32_t, 14)  # libbpf gives up at 16
+DEEP = cython.declare(uint32_t, 14)  # libbpf gives up at 16 (`IDENTICAL_DEPTH`): with two levels to spare
 
 
 @cython.cfunc
@@ -156,7 +156,9 @@ def doubt_members(a: cython.pointer[Analysis], key: uint32_t) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def doubt_enums(e: cython.pointer[Encoder], a: cython.pointer[Analysis], key: uint32_t) -> cython.void:
-    """A name with several definitions as an enumeration: a declaration goes with each of them, before and after."""
+    """A name with several definitions as an enumeration. If it is declared as well, they are wild: a declaration goes
+    with each of them, whether it comes before or after.
+    """
     r: cython.pointer[cython.const[uint32_t]] = class_record(e.classes, key)
     other: uint32_t = 0
     if record_kind(r) == KIND_KEY_ENUM:
@@ -214,7 +216,7 @@ def doubt_names(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
         if kind == KIND_KEY_STRUCT:
             other = find_key(e, a, KIND_KEY_UNION, r[REC_NAME])
             if other and a.full[c] and a.full[other]:
-                # A declaration of either goes by no name in the last phase.
+                # Then no declaration of either is resolved by name alone, after all types have been compared (Q23).
                 doubt(a, c, CONFLICT)
                 doubt(a, other, CONFLICT)
 
@@ -223,7 +225,9 @@ def doubt_names(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
 @cython.nogil
 @cython.exceptval(check=False)
 def doubt_users(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
-    """Classes with an enumeration that is taken for one of another class are taken for each other, down to names."""
+    """What mentions a loose enumeration, or refers to a loose class without a name in between, is loose: its types,
+    too, may be taken for such of another class.
+    """
     c: uint32_t
     k: uint32_t
     f: Refs

@@ -1,7 +1,8 @@
 """From uncertain classes to what must be kept of each unit.
 
 Uncertainty spreads upwards: a class is uncertain if it reaches an uncertain one in some unit, by what that unit itself
-defines (`spread`). A comparison goes no further on the side of the new type.
+defines (`spread`). What other units define does not count, as a comparison never leaves the unit of the new type on
+that side.
 
 Then the class list is rewritten (`refine`). All types of uncertain classes stand apart, as odd types do. Besides,
 
@@ -77,7 +78,7 @@ def spread_classes(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> c
 @cython.nogil
 @cython.exceptval(check=False)
 def spread_in_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """By names that the unit defines, to classes of `a.before`. Whether anything has changed."""
+    """By names that the unit defines, to classes of `a.watched`. Whether anything has changed."""
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
     at: cython.size_t
     k: uint32_t
@@ -85,8 +86,8 @@ def spread_in_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: u
     to: uint32_t
     f: Refs
     changed: cython.bint = False
-    for at in range(a.before.n):
-        c = p[a.before.p[at]]
+    for at in range(a.watched.n):
+        c = p[a.watched.p[at]]
         if c & APART or a.marks[c] & UNCERTAIN:
             continue
         refs_of(class_record(e.classes, c), cython.address(f))
@@ -121,7 +122,7 @@ def spread(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
         for u in range(first, e.n_streams):
             if watch(e, a, u):
                 return 1
-            if a.before.n and spread_in_unit(e, a, u):
+            if a.watched.n and spread_in_unit(e, a, u):
                 changed = True
     memset(a.tint, 0, a.n)
     return 0
@@ -202,8 +203,8 @@ def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
     i: uint32_t
     c: uint32_t
     found: cython.bint = False
-    for at in range(a.before.n):
-        i = a.before.p[at]
+    for at in range(a.watched.n):
+        i = a.watched.p[at]
         c = p[i] & CLASS_BITS
         CHECK(
             p[i] & APART or a.marks[c] & UNCERTAIN or a.tint[c] & UNDECIDED or not is_captured(a, c, u),
@@ -218,8 +219,8 @@ def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
         return 0
     if t.whole and note_met(e, a, u):
         return 1
-    for at in range(a.before.n):
-        i = a.before.p[at]
+    for at in range(a.watched.n):
+        i = a.watched.p[at]
         c = p[i] & CLASS_BITS
         if t.whole and a.tint[c] & UNDECIDED:
             p[i] |= APART
@@ -227,8 +228,8 @@ def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
             p[i] & APART or not a.tint[c] or a.settled[c] < u or is_captured(a, c, u),
             "an undecided type is dropped that nothing stands for",
         )
-    for at in range(a.before.n):
-        a.tint[p[a.before.p[at]] & CLASS_BITS] &= ~UNDECIDED
+    for at in range(a.watched.n):
+        a.tint[p[a.watched.p[at]] & CLASS_BITS] &= ~UNDECIDED
     return 0
 
 
@@ -279,13 +280,13 @@ def rewrite(
     more: cython.pointer[U32s],
     u: uint32_t,
 ) -> cython.int:
-    """Rewrites the entries of `a.before`, and adds to `more`. Nonzero: no memory."""
+    """Rewrites the entries of `a.watched`, and adds to `more`. Nonzero: no memory."""
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
     at: cython.size_t
     i: uint32_t
     c: uint32_t
-    for at in range(a.before.n):
-        i = a.before.p[at]
+    for at in range(a.watched.n):
+        i = a.watched.p[at]
         c = p[i]
         if c & APART:
             continue

@@ -35,8 +35,8 @@ from cython.cimports.pybtf.core.reduction.unit_names import meet, next_watched
 from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import U32s, grow, u32s_add, u32s_push, u32s_reserve
 
-EFFORT_OF_VISIT = cython.declare(uint64_t, 4)  # many classes may lead to one long chain, which is all over memory
-EFFORT_OF_MENTION = cython.declare(uint64_t, 64)  # it takes memory
+EFFORT_OF_VISIT = cython.declare(uint64_t, 4)  # steps: many classes may lead to one long chain, all over memory
+EFFORT_OF_MENTION = cython.declare(uint64_t, 64)  # steps that one counts as, because it takes memory
 LEADING = cython.declare(uint8_t, 2)  # tint of a class or key: in the unit at hand it reaches an undecided type
 
 
@@ -204,18 +204,18 @@ def look_into(
     definition: uint32_t
     x: cython.pointer[Mention]
     a.round += 1
-    a.todo.n = 0
-    if not u32s_reserve(cython.address(a.todo), t.n_types):
+    a.watched.n = 0
+    if not u32s_reserve(cython.address(a.watched), t.n_types):
         return 1
     i = next_watched(q.asked, 1, p, 1, t.n_types)
     while i < t.n_types:
         c = p[i] & CLASS_BITS
         if a.key[c] and a.users[a.key[c]]:
             meet(a, a.key[c], p[i])
-        u32s_add(cython.address(a.todo), i)
+        u32s_add(cython.address(a.watched), i)
         i = next_watched(q.asked, 1, p, i + 1, t.n_types)
-    for n in range(a.todo.n):
-        i = a.todo.p[n]
+    for n in range(a.watched.n):
+        i = a.watched.p[n]
         c = p[i] & CLASS_BITS
         at = a.users[c]
         while at:

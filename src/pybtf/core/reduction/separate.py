@@ -30,7 +30,7 @@ from cython.cimports.pybtf.core.reduction.separate import MASKED, earliest, is_m
 from cython.cimports.pybtf.core.reduction.unit_names import contest, watch
 from cython.cimports.pybtf.core.support.memory import grow, u32s_push
 
-EFFORT_OF_SLOT = cython.declare(uint64_t, 64)  # it takes memory
+EFFORT_OF_SLOT = cython.declare(uint64_t, 64)  # steps that one counts as, because it takes memory
 
 
 # ---- slots ------------------------------------------------------------------------------------------------------
@@ -142,16 +142,16 @@ def add_mask(
     a: cython.pointer[Analysis],
     c: uint32_t,
     odd: cython.bint,
-    first: uint64_t,
-    second: uint64_t,
-    third: uint32_t,
+    defined: uint64_t,
+    same_class: uint64_t,
+    wild: uint32_t,
 ) -> cython.int:
     """Adds a mask to those of class `c`, unless it is there. Nonzero: no memory."""
     m: cython.pointer[Mask]
     i: uint32_t = a.masks_at[c]
     while i:
         m = cython.address(a.masks[i - 1])
-        if m.odd == odd and m.first == first and m.second == second and m.third == third:
+        if m.odd == odd and m.defined == defined and m.same_class == same_class and m.wild == wild:
             return 0
         if not spend(a, 1):
             return 0
@@ -161,9 +161,9 @@ def add_mask(
     m = cython.address(a.masks[a.n_masks])
     m.next = a.masks_at[c]
     m.odd = odd
-    m.first = first
-    m.second = second
-    m.third = third
+    m.defined = defined
+    m.same_class = same_class
+    m.wild = wild
     a.n_masks += 1
     a.masks_at[c] = a.n_masks
     return 0
@@ -210,44 +210,44 @@ def note_usual(a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> uint64_
 @cython.exceptval(check=False)
 def note_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> cython.int:
     """Notes in the slots of `c` that unit `u` has an odd type of it. Nonzero: no memory."""
-    first: uint64_t = 0
-    second: uint64_t = 0
-    third: uint32_t = 0
+    defined: uint64_t = 0
+    same_class: uint64_t = 0
+    wild: uint32_t = 0
     bit: uint64_t = 1
     i: uint32_t
     k: uint32_t
     m: uint32_t
     x: cython.pointer[Slot] = a.slots + a.slots_at[c]
     if a.marks[c] & WILD or (a.key[c] and a.definition[a.key[c]] == MANY):
-        third = 1
+        wild = 1
     for i in range(a.n_slots[c]):
         k = x.to
         if not x.named:
             if a.tint[k]:
-                second |= bit
+                same_class |= bit
             if a.marks[k] & WILD:
-                third |= 1
+                wild |= 1
         elif a.definition[k] == 0:
             earliest(cython.address(x.odd_declared), u)
         elif a.definition[k] == MANY:
             earliest(cython.address(x.odd_declared), u)
             earliest(cython.address(x.odd_defined), u)
             earliest(cython.address(x.odd_usual), u)
-            third |= 1
+            wild |= 1
         elif a.definition[k] & APART:
             m = a.definition[k] & CLASS_BITS
             earliest(cython.address(x.odd_defined), u)
             if m == a.usual[k]:
-                second |= bit
+                same_class |= bit
             elif a.usual[k]:
-                first |= bit
+                defined |= bit
             if a.marks[m] & WILD:
-                third |= 1
+                wild |= 1
         else:
             earliest(cython.address(x.odd_usual), u)
         bit <<= 1
         x += 1
-    return add_mask(a, c, True, first, second, third) if a.marks[c] & COMMON else 0
+    return add_mask(a, c, True, defined, same_class, wild) if a.marks[c] & COMMON else 0
 
 
 @cython.cfunc
@@ -284,8 +284,8 @@ def survey(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
             return 1
         if a.odd[u]:
             tint_unit(e, a, u, 1)
-        for at in range(a.before.n):
-            i = a.before.p[at]
+        for at in range(a.watched.n):
+            i = a.watched.p[at]
             c = p[i] & CLASS_BITS
             if not spend(a, a.n_slots[c]):
                 return 0
@@ -330,7 +330,7 @@ def told_apart(a: cython.pointer[Analysis], c: uint32_t, usual: uint64_t, separa
     i: uint32_t = a.masks_at[c]
     while i:
         m = cython.address(a.masks[i - 1])
-        if not spend(a, 1) or (m.odd and not (m.first | (m.second & separate)) & usual):
+        if not spend(a, 1) or (m.odd and not (m.defined | (m.same_class & separate)) & usual):
             return False
         i = m.next
     return True
@@ -346,7 +346,7 @@ def is_separate(a: cython.pointer[Analysis], c: uint32_t) -> cython.bint:
     slots: uint64_t = separate_slots(a, c)
     while i:
         m = cython.address(a.masks[i - 1])
-        if not spend(a, a.n_slots[c]) or (not m.odd and not told_apart(a, c, m.first, slots)):
+        if not spend(a, a.n_slots[c]) or (not m.odd and not told_apart(a, c, m.defined, slots)):
             return False
         i = m.next
     return True
@@ -421,12 +421,12 @@ def meets_wild(a: cython.pointer[Analysis], c: uint32_t) -> cython.bint:
     while i:
         m = cython.address(a.masks[i - 1])
         i = m.next
-        if not m.odd or not m.third:
+        if not m.odd or not m.wild:
             continue
         j = a.masks_at[c]
         while j:
             u = cython.address(a.masks[j - 1])
-            if not spend(a, 1) or (not u.odd and not (m.first | (m.second & slots)) & u.first):
+            if not spend(a, 1) or (not u.odd and not (m.defined | (m.same_class & slots)) & u.defined):
                 return True
             j = u.next
     return False

@@ -64,7 +64,7 @@ def spread_reaching(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> 
     k: uint32_t
     f: Refs
     a.round += 1
-    a.before.n = a.todo.n = 0
+    a.links.n = a.todo.n = 0
     memset(a.users, 0, a.n * cython.sizeof(uint32_t))
     for c in range(1, a.n):
         refs_of(class_record(e.classes, c), cython.address(f))
@@ -171,21 +171,21 @@ def is_captured(a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> cython
 @cython.nogil
 @cython.exceptval(check=False)
 def note_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Gives undecided types of unit `u`, those of `a.todo`, a tint. Whether there are some."""
+    """Gives undecided types of unit `u`, those of `a.tracked`, a tint. Whether there are some."""
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
     at: cython.size_t
     c: uint32_t
     found: cython.bint = False
     changed: cython.bint = True
-    for at in range(a.todo.n):
-        c = p[a.todo.p[at]]
+    for at in range(a.tracked.n):
+        c = p[a.tracked.p[at]]
         if may_be_undecided(a, c, u):
             a.tint[c] |= UNDECIDED
             found = True
     while changed and found:
         changed = found = False
-        for at in range(a.todo.n):
-            c = p[a.todo.p[at]]
+        for at in range(a.tracked.n):
+            c = p[a.tracked.p[at]]
             if c & APART or not a.tint[c] & UNDECIDED:
                 continue
             if not spend(a, 1 + a.n_slots[c]):
@@ -266,8 +266,8 @@ def references_matter(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u
     c: uint32_t
     to: uint32_t
     new: cython.bint = False
-    for at in range(a.before.n):
-        c = p[a.before.p[at]] & CLASS_BITS
+    for at in range(a.watched.n):
+        c = p[a.watched.p[at]] & CLASS_BITS
         if a.watch[c] & COMPARED:
             new = new or (a.tint[c] & UNDECIDED and a.settled[c] == NO_UNIT and not is_captured(a, c, u))
         elif reaches_undecided(e, a, c):
@@ -315,7 +315,7 @@ def types_remain(
     undecided.
     """
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
-    list_: cython.pointer[U32s] = cython.address(a.before) if found else cython.address(a.todo)
+    list_: cython.pointer[U32s] = cython.address(a.watched) if found else cython.address(a.tracked)
     at: cython.size_t
     c: uint32_t
     for at in range(list_.n):
@@ -368,8 +368,8 @@ def resolves(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_
     i: uint32_t
     c: uint32_t
     x: cython.pointer[Slot]
-    for at in range(a.todo.n):
-        c = p[a.todo.p[at]]
+    for at in range(a.tracked.n):
+        c = p[a.tracked.p[at]]
         if not may_be_undecided(a, c, u):
             continue
         for i in range(a.n_slots[c]):
@@ -387,13 +387,13 @@ def resolves(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_
 @cython.nogil
 @cython.exceptval(check=False)
 def disturb(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Makes all types of `a.todo` undecided that may be. Whether there are some."""
+    """Makes all types of `a.tracked` undecided that may be. Whether there are some."""
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
     at: cython.size_t
     c: uint32_t
     found: cython.bint = False
-    for at in range(a.todo.n):
-        c = p[a.todo.p[at]]
+    for at in range(a.tracked.n):
+        c = p[a.tracked.p[at]]
         if may_be_undecided(a, c, u):
             a.tint[c] |= UNDECIDED
             found = True
@@ -435,13 +435,13 @@ def note_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
     c: uint32_t
     to: uint32_t
     a.stamp += 1
-    for at in range(a.todo.n):
-        c = p[a.todo.p[at]] & CLASS_BITS
+    for at in range(a.tracked.n):
+        c = p[a.tracked.p[at]] & CLASS_BITS
         if not a.watch[c] & TRACKED or a.visited[c] == a.stamp:
             continue
         a.visited[c] = a.stamp
         to = only_name(e, a, c)
-        if p[a.todo.p[at]] & APART:
+        if p[a.tracked.p[at]] & APART:
             if a.watch[c] & COMPARED or to & APART:
                 a.count[c] += 1
         elif not a.tint[c] and a.settled[c] == NO_UNIT and (to or a.watch[c] & COMPARED):
@@ -452,7 +452,7 @@ def note_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
 @cython.nogil
 @cython.exceptval(check=False)
 def decide(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Gives a tint to the types of `a.before` that are undecided in unit `u`, or refer to such without being compared.
+    """Gives a tint to the types of `a.watched` that are undecided in unit `u`, or refer to such without being compared.
     Whether the unit must be whole for that. To be called for all units, in order.
     """
     found: cython.bint

@@ -69,11 +69,11 @@ def note_entry(a: cython.pointer[Analysis], entry: uint32_t, i: uint32_t, known:
     if known & TAINTED or (known & TAINTED_ODD and (entry & APART or a.marks[c] & UNCERTAIN)):
         a.disturbed = True
     if known & WATCHED:
-        a.before.p[a.before.n] = i
-        a.before.n += 1
+        a.watched.p[a.watched.n] = i
+        a.watched.n += 1
     if known & TRACKED:
-        a.todo.p[a.todo.n] = i
-        a.todo.n += 1
+        a.tracked.p[a.tracked.n] = i
+        a.tracked.n += 1
 
 
 @cython.cfunc
@@ -99,18 +99,18 @@ def note_all(a: cython.pointer[Analysis], p: cython.pointer[cython.const[uint32_
 @cython.nogil
 @cython.exceptval(check=False)
 def watch(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
-    """Notes what unit `u` says of contested names, and lists its types of classes that are watched in `a.before`, those
-    that are tracked in `a.todo`, and in `a.plain` those of which only the variant is asked for. Nonzero: no memory.
+    """Notes what unit `u` says of contested names, and lists its types: in `a.watched` and `a.tracked` those of classes
+    that are, and in `a.plain` those of which only the variant is asked for. Nonzero: no memory.
     """
     t: cython.pointer[Stream] = cython.address(e.streams[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     i: uint32_t
-    a.before.n = a.todo.n = a.plain.n = 0
+    a.watched.n = a.tracked.n = a.plain.n = 0
     a.round += 1
     a.disturbed = False
     if not (
-        u32s_reserve(cython.address(a.before), t.n_types)
-        and u32s_reserve(cython.address(a.todo), t.n_types)
+        u32s_reserve(cython.address(a.watched), t.n_types)
+        and u32s_reserve(cython.address(a.tracked), t.n_types)
         and u32s_reserve(cython.address(a.plain), t.n_types)
     ):
         return 1

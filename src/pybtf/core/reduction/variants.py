@@ -104,12 +104,12 @@ def add_user(a: cython.pointer[Analysis], c: uint32_t, to: uint32_t) -> cython.i
         to = a.definition[to]
         if to == MANY:
             return give(a, c, IS_WILD)
-    if not u32s_reserve(cython.address(a.before), 2):
+    if not u32s_reserve(cython.address(a.links), 2):
         return 1
-    a.before.p[a.before.n] = a.users[to]
-    a.before.p[a.before.n + 1] = c
-    a.before.n += 2
-    a.users[to] = cython.cast(uint32_t, a.before.n // 2)
+    a.links.p[a.links.n] = a.users[to]
+    a.links.p[a.links.n + 1] = c
+    a.links.n += 2
+    a.users[to] = cython.cast(uint32_t, a.links.n // 2)
     return 0
 
 
@@ -124,7 +124,7 @@ def list_users(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint3
     k: uint32_t
     f: Refs
     enter(e, a, u)
-    a.before.n = 0
+    a.links.n = 0
     a.todo.n = 0
     for i in range(1, t.n_types):
         refs_of(class_record(e.classes, p[i]), cython.address(f))
@@ -170,9 +170,9 @@ def pass_on(a: cython.pointer[Analysis], first: cython.size_t) -> cython.int:
         while x:
             if not spend(a, 1):
                 return 0
-            if give(a, a.before.p[2 * x - 1], a.tint[c]):
+            if give(a, a.links.p[2 * x - 1], a.tint[c]):
                 return 1
-            x = a.before.p[2 * x - 2]
+            x = a.links.p[2 * x - 2]
     return 0
 
 
