@@ -54,7 +54,7 @@ from cython.cimports.pybtf.core.support.memory import prefetch, u32s_free, u32s_
 from pybtf.core.btf.type_section import wire_error, wire_header
 from pybtf.errors import Place
 
-OWN_WORDS = cython.declare(cython.size_t, 1 << 21)  # of what is built on a base, for a start
+OWN_WORDS = cython.declare(cython.size_t, 1 << 21)  # room for what is built on a base, for a start: for a large module
 OWN_TYPES = cython.declare(cython.size_t, 1 << 17)
 MUCH = cython.declare(cython.size_t, 4 << 20)  # bytes of DIEs for which models are made
 
@@ -432,7 +432,7 @@ class Base:
         n: uint32_t
         done: cython.bint
         words: cython.size_t = self.header[2] // 4
-        # Room for the types of a large module; what is not used costs nothing, to move a base would.
+        # What is not used of the room costs nothing; to move a base would.
         if not words_make(cython.address(space.r), words + OWN_WORDS):
             raise MemoryError
         touch(space.r.words.p, words * cython.sizeof(uint32_t))
@@ -487,7 +487,7 @@ class Base:
         """
         t: cython.pointer[BaseTypes] = cython.address(self.types)
         words: cython.size_t = self.header[2] // 4
-        if space.r.words.cap > 4 * words + 4194304:
+        if space.r.words.cap > 4 * words + 2 * OWN_WORDS:
             return
         space.r.words.n = words
         space.r.offs.n = t.n

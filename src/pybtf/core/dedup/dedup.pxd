@@ -9,8 +9,9 @@ cdef struct DedupInput:
     uint32_t n                  # number of ids including void, at most 2^31 - 1
     uint32_t first_own          # 1 without a base, else the number of ids of the base including void
     const BaseTypes *base       # NULL without a base
-    const uint32_t *resolved    # declarations, each with its definition, which no earlier type is equal to, and the id
-    size_t n_resolved           # before whose comparison they are resolved at the latest: 3 words each, by that id
+    const uint32_t *resolved    # declarations, 3 words each: its id; its definition, to which no earlier type is equal;
+                                # the id before whose comparison it is resolved at the latest. In the order of the last
+    size_t n_resolved           # words of these
     uint64_t patience           # steps of comparisons that fail before pairs are noted, see refuted.py; 2^64 - 1: never
     bint likes                  # of a base: what a comparison has passed through need not be looked up
     Room *room                  # with a base: what `words` and `offs` are part of; its `nodes` and `map` hold `n`

@@ -232,7 +232,7 @@ def enter_base(w: cython.pointer[Work]) -> cython.int:
     w.distinct = True
     for first in range(1, g.n, 16):
         end = first + 16 if g.n - first > 16 else g.n
-        # The places of a few types are on their way from memory together.
+        # The places of a few types are asked for before the first is looked at, so that memory brings them together.
         for id in range(first, end):
             r = record_of(g, id)
             kind = kind_of(g.nodes, id)

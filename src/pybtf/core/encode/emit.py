@@ -25,7 +25,7 @@ from cython.cimports.pybtf.core.encode.encoder import Encoder
 from cython.cimports.pybtf.core.strings.string_table import StringEntry, string_entry
 from cython.cimports.pybtf.core.support.memory import U8s, U32s
 
-LIMIT = cython.declare(uint64_t, 0xFFFFFFFF)
+LIMIT = cython.declare(uint64_t, 0xFFFFFFFF)  # bytes of types and strings: offsets in the BTF have 32 bits
 
 
 @cython.cfunc

@@ -21,7 +21,7 @@ from cython.cimports.pybtf.core.encode.emit import NO_NUMBER, Layout
 from cython.cimports.pybtf.core.encode.encoder import Encoder
 from cython.cimports.pybtf.core.strings.string_table import IN_BASE, string_in_base
 
-LIMIT = cython.declare(uint64_t, 0xFFFFFFFF)
+LIMIT = cython.declare(uint64_t, 0xFFFFFFFF)  # as in emit.py
 
 
 @cython.cfunc

@@ -1,4 +1,5 @@
-# The one writer of the type list (see append_unit.py, certify.py, assemble.py, encoder.py).
+# The one writer of the type list (see encoder.py): while units come (append_unit.py), when what must be kept of them is
+# found out (certify.py), and while the list is made (assemble.py).
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.classes.class_record cimport ClassTable
@@ -80,7 +81,7 @@ cdef struct Encoder:
     U32s redo                   # units that are decoded again, because more of them must be kept
     U32s resolved               # threes: the class of a declaration, what it is resolved to, and the unit by which
                                 # that is so; then ids, as in DedupInput
-    U32s conflicts              # names because of which that may be, by class of their key
+    U32s conflicts              # names because of which more may have to be kept, by class of their key
     # the assembled list
     U32s words                  # all records, BTF wire layout; names are string ids, references type ids
     U64s offs                   # offs[id]; offs.n is the next id

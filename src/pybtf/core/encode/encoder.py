@@ -1,6 +1,6 @@
 """The encoder: the only writer of the type list. It is fed with unit values in the order of `.debug_info`
-(append_unit.py), and after the last one appends what concerns the file as a whole: functions by name, and sections of
-variables.
+(append_unit.py). After the last one the list is made of what is kept of them (assemble.py), and what concerns the file
+as a whole is appended here: functions by name, and sections of variables.
 
 Only the encoder assigns type ids and string offsets, so the output does not depend on which worker decoded what, and
 when.
@@ -49,7 +49,8 @@ from cython.cimports.pybtf.core.support.memory import (
 LONGEST_NAME = cython.declare(uint32_t, 127)  # of parameters and tags of functions, in pahole (Q28)
 #: pahole counts parameters in a byte when it stores them: the 257th takes the place of the first, and so on.
 PLACES = cython.declare(uint32_t, 256)
-AHEAD = cython.declare(uint32_t, 6)  # functions
+AHEAD = cython.declare(uint32_t, 6)  # by so many functions each step of prefetching runs ahead of the next
+# Flags of a kfunc in .BTF_ids (docs/rules.md, 7.2).
 KFUNC_FASTCALL = cython.declare(uint32_t, 1 << 12)
 KFUNC_ARENA_RETURN = cython.declare(uint32_t, 1 << 13)
 KFUNC_ARENA_FIRST = cython.declare(uint32_t, 1 << 14)

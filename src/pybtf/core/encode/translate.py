@@ -1,7 +1,9 @@
 """DWARF types to BTF records: one record per small id, in order, with small ids for references.
 
-The records have the layout of the BTF type section in host byte order; a name is a string id. Whatever BTF cannot
-express is a fault of the unit, which the encoder reports when it gets to that unit.
+The records have the layout of the BTF type section in host byte order, but a name is a name word (lazy_names.py): of
+base types and tags a string id, of others perhaps an offset, or the text itself. Whatever BTF cannot express is a fault
+of the unit, with which the run ends when all units before have been encoded (ring.py); or, where an encoding degrades,
+something stands in for it (stand_ins.py).
 """
 
 import cython

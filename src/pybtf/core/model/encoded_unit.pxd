@@ -25,7 +25,7 @@ cdef enum:                      # UnitValue.counts
     COUNT_SKIPPED_TAGS
     COUNT_VAR_DECLARATION       # at the top level, and never defined there
     COUNT_VAR_NO_ADDRESS
-    COUNT_PARTIAL               # units of these kinds
+    COUNT_PARTIAL               # partial units, of which nothing is encoded by itself
     COUNT_SIGNATURES_LOST       # references by signature to types that are not there
     COUNT_TAGS_CUT              # units of which only a part is encoded
     COUNT_ALTERNATE_LOST        # references into units of the alternate file that are not decoded
