@@ -2,6 +2,9 @@
 
 The units of a kernel hold millions of types, of which nearly all are exact repeats. A type of a unit is kept
 only if no earlier unit had its class (class_table.py): a type of a known class brings no new content and no new string.
+What is kept of a unit is its *stream*: records in which references are small ids, until assemble.py makes one list of
+all streams.
+
 Whether dropping the others can change the result is decided after the last unit (certify.py). Where it might, more of
 the unit is kept: single types are made from their classes (restore.py), or the unit is decoded again (`stream_again`),
 and what was asked for, or all of it, is kept.

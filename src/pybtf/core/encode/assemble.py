@@ -129,6 +129,7 @@ def assembled_id(e: cython.pointer[Encoder], unit: uint32_t, local: uint32_t) ->
 def target(
     e: cython.pointer[Encoder], s: cython.pointer[Stream], known: cython.pointer[uint32_t], local: uint32_t
 ) -> uint32_t:
+    """The id to which a reference to a small id of the unit goes; `known`: the ids of what is kept of it, else 0."""
     if local == 0:
         return 0
     if known[local]:

@@ -335,7 +335,9 @@ def encode_functions(e: cython.pointer[Encoder]) -> cython.int:
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def before(a: cython.pointer[SectionEntry], b: cython.pointer[SectionEntry], sections: cython.bint) -> cython.bint:
+def out_of_order(
+    a: cython.pointer[SectionEntry], b: cython.pointer[SectionEntry], sections: cython.bint
+) -> cython.bint:
     """Whether `b` has to stand before `a`; offsets compare by their difference, as a signed word."""
     if sections:
         return b.section < a.section
@@ -360,7 +362,7 @@ def merge_sort(
     merge_sort(p, spare, half, sections)
     merge_sort(p + half, spare, n - half, sections)
     for k in range(n):
-        if b >= n or (a < half and not before(p + a, p + b, sections)):
+        if b >= n or (a < half and not out_of_order(p + a, p + b, sections)):
             spare[k] = p[a]
             a += 1
         else:

@@ -144,7 +144,9 @@ def decided_slots(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: ui
 @cython.inline
 @cython.exceptval(check=False)
 def may_be_undecided(a: cython.pointer[Analysis], entry: uint32_t, u: uint32_t) -> cython.bint:
-    """Whether odd types of the class come before, which is not separate. Otherwise no question arises."""
+    """Whether the class of this entry is not separate, and some unit up to `u` has odd types of it. Otherwise no
+    question arises.
+    """
     if entry & APART or not a.watch[entry] & COMPARED or u < a.first_odd[entry]:
         return False
     return is_mixed(a, entry) and not a.marks[entry] & UNCERTAIN
