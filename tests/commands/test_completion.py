@@ -79,8 +79,8 @@ def script_of(shell: str) -> str:
 
 
 def in_bash(folder: Path, words: list[str]) -> list[str]:
-    """What the function of the script leaves in COMPREPLY, called as bash does it: the last word is completed. The
-    program is in a folder with a blank in its name.
+    """What the function of the script leaves in COMPREPLY, called as bash does it: the last word is completed. Where
+    files or folders are to be offered, the option that says so. The program is in a folder with a blank in its name.
     """
     bash = shutil.which("bash")
     if bash is None:
@@ -89,7 +89,7 @@ def in_bash(folder: Path, words: list[str]) -> list[str]:
     script = script_of("bash")
     call = f"""
         completion=mine type=mine value=mine word=mine response=mine
-        compopt() {{ :; }}
+        compopt() {{ echo "<$2>"; }}
         COMP_WORDS=({' '.join(map(shlex.quote, words))}) COMP_CWORD={len(words) - 1}
         _pybtf_completion {shlex.quote(str(program))} x y
         [ "$completion$type$value$word$response" = minemineminemine""" + """mine ] || echo LEAK
@@ -114,7 +114,9 @@ def in_bash(folder: Path, words: list[str]) -> list[str]:
         (["pybtf", "reproduce", "--skip", r"jobs\ 2,mu"], [r"jobs\ 2,much\ memory"]),
         (["pybtf", "reproduce", "--skip", "'jobs 2,mu"], ["jobs 2,much memory"]),
         (["pybtf", "reproduce", "--skip", '"mu'], ["much memory"]),
-        (["pybtf", "dump", "x"], []),
+        (["pybtf", "dump", "x"], ["<default>"]),
+        (["pybtf", "encode", "--detached-dir", "x"], ["<dirnames>"]),
+        (["pybtf", "encode", "--detached-dir", "=", "x"], ["<dirnames>"]),
         (["pybtf", "dump", "--format", "=", "r"], ["raw"]),
         (["pybtf", "dump", "--format", "="], ["c", "raw", "json"]),
         (["pybtf", "encode", "--features", "=", "var,enum"], ["var,enum64"]),
@@ -180,7 +182,9 @@ def in_fish(fish: str, folder: Path, words: list[str]) -> list[str]:
         (["dump", "--output=v"], ["--output=<files -f>"], ["--output=vmlinux.btf"]),
         (["dump", "-o", "v"], ["<files -f>"], ["vmlinux.btf"]),
         (["dump", "a=v"], ["<files -f>"], []),
-        (["encode", "--detached-dir=s"], ["--detached-dir=<files -f>"], ["--detached-dir=sub/"]),
+        (["encode", "--detached-dir=s"], ["--detached-dir=<files -/>"], ["--detached-dir=sub/"]),
+        (["encode", "--detached-dir", ""], ["<files -/>"], ["a folder/", "sub/"]),
+        (["merge", "--store", "s"], ["<files -/>"], ["sub/"]),
         (["reproduce", "--skip=mu"], ["--skip=much memory"], ["--skip=much memory"]),
     ],
 )

@@ -19,6 +19,16 @@ FILE = click.Path(readable=False)
 Completion = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
+class _Folder(click.Path):
+    """As `FILE`, but shells offer folders only. That something else is in its place shows when it is used."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="dir")]
+
+
+FOLDER = _Folder(readable=False)
+
+
 def one_of(words: Sequence[str], signs: tuple[str, ...] = ()) -> Completion:
     """Completes the last of a list of these words, each of which may have one of the signs in front."""
 
@@ -55,7 +65,7 @@ def click_command(
             FLAG: {"is_flag": True},
             SWITCH: {"default": None},
             TEXTS: {"multiple": True},
-            PATH: {"type": FILE},
+            PATH: {"type": FOLDER if option.metavar == "DIR" else FILE},
             JOBS: {"type": Jobs()},
         }
         more = dict(kinds.get(option.kind, {}))
