@@ -272,3 +272,23 @@ def test_a_section_with_one_long_name(tmp_path: Path, capfd: pytest.CaptureFixtu
     out, said = capfd.readouterr()
     assert len(out) < 1000
     assert "because of strings that many types share" in said
+    written = tmp_path / "x.txt"
+    written.write_text("before")
+    assert main(["dump", "--format", "raw", "-o", str(written), str(path)]) == 1
+    assert written.read_text() == "before"
+
+
+@pytest.mark.parametrize("format", [["raw"], ["json"], ["json", "--pretty"]], ids=" ".join)
+def test_a_text_that_is_written_to_a_file_is_not_in_memory(format: list[str], tmp_path: Path) -> None:
+    """It was there in pieces, and once more as a whole."""
+    path, written = tmp_path / "x.btf", tmp_path / "x.txt"
+    path.write_bytes(raw_btf([1, STRUCT, 0] * 100_000, b"\0" + b"n" * 100 + b"\0"))
+    tracemalloc.start()
+    try:
+        assert main(["dump", "--format", *format, "-o", str(written), str(path)]) == 0
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    size = written.stat().st_size
+    assert size > 10_000_000
+    assert peak < size / 5, (peak, size)

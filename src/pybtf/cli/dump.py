@@ -54,9 +54,7 @@ def dump(
     if output not in (None, "-"):
         from .output import write
 
-        pieces: list[bytes] = []
-        _put(pieces.append, view, chosen, format, unsorted, pretty)
-        write(str(output), b"".join(pieces))
+        write(str(output), lambda put: _put(put, view, chosen, format, unsorted, pretty))
         return 0
     from ..support.process import printing
 

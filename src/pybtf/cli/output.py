@@ -13,7 +13,7 @@ from .request import STDOUT, path_of, same
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 
 def checked(output: str | None, inputs: Iterable[str], option: str = "-o") -> str:
@@ -83,8 +83,8 @@ def draw(output: str, picture: bytes) -> None:
         write(output, picture)
 
 
-def write(output: str, data: bytes) -> None:
-    """Write a file, all or nothing. Raises `OutputError`."""
+def write(output: str, data: bytes | Callable[[Callable[[bytes], object]], object]) -> None:
+    """Write a file, all or nothing: bytes, or what a function puts piece by piece. Raises `OutputError`."""
     from ..elf.atomic import write_file
 
     write_file(path_of(output), data, durable=False)

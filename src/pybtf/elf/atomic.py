@@ -76,12 +76,13 @@ _NO_TMPFILE: Final = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, er
 
 def write_file(
     path: str | os.PathLike[str],
-    content: Bytes | Iterable[Bytes],
+    content: Bytes | Iterable[Bytes] | Callable[[Callable[[Bytes], object]], object],
     *,
     like: os.stat_result | None = None,
     durable: bool = True,
 ) -> int:
-    """Make `content` (bytes, or pieces of it in order) the contents of the file `path`, all or nothing.
+    """Make `content` (bytes, pieces of it in order, or what calls its argument with each) the contents of the file
+    `path`, all or nothing.
 
     A file that exists keeps mode and owner; a new one gets those of `like` if given, else the usual ones.
     Returns the number of bytes. Raises `OutputError`; a regular file is then as it was, and no other left.
@@ -96,14 +97,13 @@ def write_file(
             if written is not None:
                 return written
             there = _look(name)
-        pieces = [content] if isinstance(content, Bytes) else content
         direct = None if there.plain is not None or there.vacant else _open_direct(name)
         if direct is not None:
             with _Descriptor(direct) as device:
-                return sum(write_all(device.fd, piece) for piece in pieces)
+                return _write_content(device.fd, content)
     with Replacement(name, like=like, durable=durable, there=there) as new:
         with explained(name):
-            written = sum(write_all(new.fd, piece) for piece in pieces)
+            written = _write_content(new.fd, content)
         new.publish()
     return written
 
@@ -125,6 +125,21 @@ def _write_new(path: str, data: Bytes, durable: bool) -> int | None:
         return written if _link_unnamed(fd, path) else None
     finally:
         os.close(fd)
+
+
+def _write_content(fd: int, content: Bytes | Iterable[Bytes] | Callable[[Callable[[Bytes], object]], object]) -> int:
+    """What `write_file` is given, at the position of `fd`. How many bytes that are. Raises `OSError`."""
+    if isinstance(content, Bytes):
+        return write_all(fd, content)
+    if not callable(content):
+        return sum(write_all(fd, piece) for piece in content)
+    sizes = [0]
+
+    def put(piece: Bytes) -> None:
+        sizes[0] += write_all(fd, piece)
+
+    content(put)
+    return sizes[0]
 
 
 def write_all(fd: int, data: Bytes) -> int:
