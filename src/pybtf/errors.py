@@ -86,11 +86,11 @@ class Place:
         parts = [self.file]
         if self.section is not None:
             at = f"+{self.offset:#x}" if self.offset is not None else ""
-            parts.append(f"{self.section}{at}")
+            parts.append(f"{shortened(self.section)}{at}")
         elif self.offset is not None:
             parts.append(f"offset {self.offset:#x}")
         if self.unit is not None:
-            name = f" ({self.unit_name})" if self.unit_name else ""
+            name = f" ({shortened(self.unit_name)})" if self.unit_name else ""
             parts.append(f"unit at {self.unit:#x}{name}")
         if self.die is not None:
             parts.append(f"DIE {self.die:#x}")

@@ -114,6 +114,8 @@ def test_a_set_outside_the_section_is_ignored_with_a_warning() -> None:
     found, warnings = kfuncs_of(SET, [*IDS, ("set8__far", 3, 8)])
     assert found == {"one": 0x1000, "two": 5}
     assert warnings == [".BTF_ids: __BTF_ID__set8__far at 0x4018 is outside; ignored"]
+    (warning,) = kfuncs_of(SET, [*IDS, ("set8__" + "far" * 1000, 3, 8)])[1]
+    assert ("..." in warning, len(warning) < 600, warning[-30:]) == (True, True, " at 0x4018 is outside; ignored")
 
 
 def test_a_member_outside_the_section_is_an_error() -> None:

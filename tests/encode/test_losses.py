@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pytest
+
 import pybtf
+from pybtf.cli.main import main
+from pybtf.errors import DEGRADED
 from tests.builders import bad
 from tests.builders.bad import three_units
 from tests.builders.dwarfwriter import Raw, Unit, die, dwarf
-from tests.builders.kernelish import INT, standard, unit
-from tests.builders.synthetic import X86, named, of
+from tests.builders.kernelish import INT, function, standard, unit
+from tests.builders.synthetic import X86, functions, named, of, typedef
 from tests.encode.test_degrade import damaged_header
 
 bad.load()
@@ -34,6 +39,24 @@ def test_each_sort_by_itself(tmp_path: Path) -> None:
     assert [each["name"] for each in found[0].examples] == [f"r{n}" for n in range(20)]
     start = "2 times DW_TAG_typedef without a name; instead there is volatile. First: unit.c, DIE 0x"
     assert found[3].line.startswith(start)
+
+
+def test_long_names_have_no_middle(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """As in other messages. It was all of the name, of megabytes, in the message and twenty times in the report."""
+    long = "a\x1b" * 100_000
+    short = "a\x1b" * 128 + "..." + "a\x1b" * 128
+    path, report = tmp_path / "x.elf", tmp_path / "x.json"
+    reference = named("reference_type", long, ("type", "ref4", "int"))
+    dies = [INT, reference, typedef(long, "int"), function(X86, long, offset=16)]
+    path.write_bytes(of(*dies, extra_symbols=functions(long)))
+    assert main(("encode", "--degrade", "--report", str(report), "--detached", "-", str(path))) == DEGRADED
+    said = [line for line in capfd.readouterr().err.splitlines() if " lost: " in line]
+    told = json.loads(report.read_text())["losses"]
+    assert len(said) == len(told) == 3
+    for line, loss in zip(said, told, strict=True):
+        assert loss["examples"][0]["name"] == short
+        assert short.replace("\x1b", r"\x1b") in line
+        assert len(line) < 1500
 
 
 def test_more_than_are_noted_are_counted(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import counted, printable
+from ..errors import counted, printable, shortened
 from ..report import DESCRIPTIONS
 from .console import BOLD, RED, styled
 
@@ -74,7 +74,7 @@ def left_out(report: Report) -> list[str]:
         f"{counted(repeats.units_again, 'unit')} decoded again, {repeats.units_whole:,} kept whole"
     )
     if repeats.names:
-        some = ", ".join(printable(name) for name in repeats.names[:MOST_NAMES])
+        some = ", ".join(printable(shortened(name)) for name in repeats.names[:MOST_NAMES])
         more = "" if repeats.conflicts <= MOST_NAMES else ", ..."
         lines.append(f"  {counted(repeats.conflicts, 'name')} with several definitions: {some}{more}")
     return lines

@@ -18,7 +18,7 @@ from pybtf.core.elf.symbols import SymbolError
 from pybtf.elf.constants import SHT_SYMTAB
 from pybtf.elf.image import ElfImage, Section
 from pybtf.elf.symbols import symbol_error, symbol_source
-from pybtf.errors import InputError
+from pybtf.errors import InputError, shortened
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -74,7 +74,7 @@ def find_kfuncs(image: ElfImage) -> tuple[list[tuple[bytes, int]], list[str]]:
         if flags is None:
             raise InputError(
                 image.place(ids),
-                f"{symbol.decode('utf-8', 'backslashreplace')} is at {value:#x}",
+                f"{_told(symbol)} is at {value:#x}",
                 f"8 bytes within {ids.addr:#x}..{ids.addr + ids.size:#x}",
             )
         found.append((name, flags))
@@ -106,9 +106,7 @@ def _kfunc_sets(symbols: _Symbols, words: _Words, warnings: list[str]) -> list[t
             continue
         flags = words.second(value)
         if flags is None:
-            warnings.append(
-                f"{IDS_SECTION}: {name.decode('utf-8', 'backslashreplace')} at {value:#x} is outside; ignored"
-            )
+            warnings.append(f"{IDS_SECTION}: {_told(name)} at {value:#x} is outside; ignored")
         elif flags & _KFUNC_SET:
             found.append((value, value + size))
     merged: list[tuple[int, int]] = []
@@ -118,6 +116,11 @@ def _kfunc_sets(symbols: _Symbols, words: _Words, warnings: list[str]) -> list[t
         else:
             merged.append((start, end))
     return merged
+
+
+def _told(symbol: bytes) -> str:
+    """A symbol's name, for messages."""
+    return shortened(symbol.decode("utf-8", "backslashreplace"))
 
 
 def _function_name(symbol: bytes) -> bytes | None:

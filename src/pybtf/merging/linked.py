@@ -14,7 +14,7 @@ from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import symbol_source
 from pybtf.elf.values_index import STRIPPED
 from pybtf.encoded import Encoded
-from pybtf.errors import DiscardedError, EncodeError, InputError, Place, counted
+from pybtf.errors import DiscardedError, EncodeError, InputError, Place, counted, shortened
 from pybtf.merging.facts import has_dwarf, shaping, shaping_names
 from pybtf.merging.index import find_index, index_of
 from pybtf.merging.payloads import Payloads
@@ -204,8 +204,12 @@ def _names_in(encoded: Encoded, sections: Sequence[Section]) -> list[str]:
 def tell_of_others(report: Report, names: list[str], what: str) -> None:
     """Warn of sources or objects of which nothing is in the BTF, if there are any."""
     if names:
-        some = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "")
-        report.warnings.append(f"nothing is in the BTF of {some} ({len(names)} of the {what})")
+        report.warnings.append(f"nothing is in the BTF of {_some(names)} ({len(names)} of the {what})")
+
+
+def _some(names: list[str]) -> str:
+    """The first few, for a message."""
+    return ", ".join(map(shortened, names[:MOST_NAMES])) + (", ..." if len(names) > MOST_NAMES else "")
 
 
 def _place(image: ElfImage, section: Section, piece: Piece) -> Place:
@@ -278,8 +282,7 @@ def _with_dwarf(image: ElfImage, pieces: list[Piece]) -> str:
 
     both = {name for piece in pieces if not piece.flags & STRIPPED for name in piece.files}
     names = [each for each in dict.fromkeys(unit_names(image)) if each.rpartition("/")[2] not in both]
-    some = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "")
-    return f" (there is DWARF of {some})" if names else ""
+    return f" (there is DWARF of {_some(names)})" if names else ""
 
 
 _START_FILES = frozenset(

@@ -6,7 +6,7 @@ first few of each are looked up in the DWARF, by pyelftools, for a name and a pl
 
 from __future__ import annotations
 
-from ..errors import Place
+from ..errors import Place, shortened
 from ..report import Loss
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -100,7 +100,7 @@ def renamed(run: Run) -> list[Loss]:
     names = list(run.renamed_names())
     if not names:
         return []
-    return [Loss(*RENAMED, len(names), [{"name": name} for name in names[:MOST_EXAMPLES]])]
+    return [Loss(*RENAMED, len(names), _named(names))]
 
 
 def unnameable(run: Run) -> list[Loss]:
@@ -108,7 +108,12 @@ def unnameable(run: Run) -> list[Loss]:
     names = [name for name, fate, _ in run.fates().functions() if fate == "invalid_name"]
     if not names:
         return []
-    return [Loss(*UNNAMEABLE, len(names), [{"name": name} for name in names[:MOST_EXAMPLES]])]
+    return [Loss(*UNNAMEABLE, len(names), _named(names))]
+
+
+def _named(names: list[str]) -> list[dict[str, Any]]:
+    """Examples of which no more than the name is known."""
+    return [{"name": shortened(name)} for name in names[:MOST_EXAMPLES]]
 
 
 def _words(image: ElfImage, sections: DebugSections, each: LossInfo) -> tuple[str, str]:
@@ -134,7 +139,7 @@ def _dies(image: ElfImage, sections: DebugSections, run: Run) -> Dies:
 
 def _example(dies: Dies, each: LossInfo, sections: DebugSections) -> dict[str, Any]:
     at = each["die"] or each["offset"]
-    row: dict[str, Any] = {"unit": dies.unit_name(at)}
+    row: dict[str, Any] = {"unit": shortened(dies.unit_name(at))}
     if each["whole_unit"]:  # what the damaged DIE says of itself is not to be trusted
         unit = each["unit"] if each["unit"] >= 0 else None  # only the header is there, which is damaged
         place = sections.place(Place(sections.path, ".debug_info", each["offset"], unit, die=each["die"] or None))
@@ -148,5 +153,5 @@ def _example(dies: Dies, each: LossInfo, sections: DebugSections) -> dict[str, A
     die = dies.die(each["die"]) if each["die"] else None
     name = each["name"] or (dies.name(die) if die is not None else "")
     file, line = dies.where(die) if die is not None else ("", 0)
-    row |= {"name": name, "file": file, "line": line}
+    row |= {"name": shortened(name), "file": shortened(file), "line": line}
     return {key: value for key, value in row.items() if value}

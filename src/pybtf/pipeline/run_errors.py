@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pybtf.elf.image import ElfImage
-from pybtf.errors import EncodeError, InputError, InternalError
+from pybtf.errors import EncodeError, InputError, InternalError, shortened
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -25,6 +25,7 @@ def of_encoding(image: ElfImage, what: str, name: str) -> Exception:
     """`what` is one of ERROR_NAMES (core/codes.py), `name` the name or number that it is about."""
     if what == "memory":
         return MemoryError(f"{image.path}: not enough memory")
+    name = shortened(name)
     if what == "too_many":
         return EncodeError(image.place(), "more types or strings than BTF can number", "less than 2 GiB of each")
     if what == "arena":
