@@ -306,5 +306,25 @@ def _files_without(image: ElfImage, pieces: list[Piece]) -> list[str]:
     without = named.keys() - known - {name for _, name in objects} - _START_FILES - {""}
     # `objcopy --prefix-symbols` puts the prefix before names of files, too. Then the name itself is not there.
     renamed = (known | {name for has_files, name in objects if not has_files}) - named.keys()
-    sizes = {len(name) for name in renamed}
-    return [name for name in named if name in without and not any(name[-size:] in renamed for size in sizes)]
+    ends = _Ends(renamed - {""})
+    return [name for name in named if name in without and not ends.has_one_of(name)]
+
+
+class _Ends:
+    """Names, of which others may be asked whether they end with one."""
+
+    def __init__(self, names: set[str]) -> None:
+        # Backwards, an end is a beginning. Of those that begin with one another the shortest will do. Then the one that
+        # a name begins with, if any, is the last that does not sort behind it.
+        self._known: list[str] = []
+        for each in sorted(name[::-1] for name in names):
+            if not self._known or not each.startswith(self._known[-1]):
+                self._known.append(each)
+
+    def has_one_of(self, name: str) -> bool:
+        """Whether the name ends with one of them, or is one."""
+        from _bisect import bisect_right  # without what `bisect` has besides
+
+        backwards = name[::-1]
+        at = bisect_right(self._known, backwards)
+        return at > 0 and backwards.startswith(self._known[at - 1])

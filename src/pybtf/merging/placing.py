@@ -79,13 +79,13 @@ def put_values(
 
 def _dwarf(outline: Outline, index: str) -> set[int]:
     """The sections of DWARF: not those of values."""
-    found = set()
-    keep = (index.encode(), PAYLOAD.encode())
-    for number, header in enumerate(outline.shdrs[1:], 1):
-        name = outline.strings[header.name : outline.strings.index(b"\0", header.name)]
-        if name.startswith(DWARF) and name not in keep:
-            found.add(number)
-    return found
+    keep = (index.encode() + b"\0", PAYLOAD.encode() + b"\0")
+    begins = outline.strings.startswith  # no name is copied: very many sections may have one long name
+    return {
+        number
+        for number, header in enumerate(outline.shdrs[1:], 1)
+        if begins(DWARF, header.name) and not begins(keep, header.name)
+    }
 
 
 def is_stored(store: str, its_digest: bytes, size: int) -> bool:
