@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import near
+from tests.builders.conflictswriter import Writer, written
 from tests.builders.rawdwarf import DATA1, REF4, STRING, RawDwarf
 from tests.hostile.test_hostile import (
     ARRAY,
@@ -132,3 +134,27 @@ def test_very_many_types(tmp_path: Path) -> None:
     run = encode(many)
     assert run.answer.endswith(" bytes"), run
     assert run.seconds < 14 * encode(few).seconds, run
+
+
+def doubt_beside_many_types(structs: int, others: int) -> bytes:
+    """Doubt about the last of a row of structs spreads to the first, in two rounds for each of them. Each time all
+    entries of the class list were gone through. Most are those of pointers to nothing, of one byte each in the file.
+    """
+    w = Writer()
+    for place, items in enumerate(near.captured_in_vain()):
+        row = [near.struct("s0", "y")] + [near.struct(f"s{at}", f"s{at - 1}") for at in range(1, structs)]
+        w.unit([*items, *row] if place == 1 else items)
+    w.begin()
+    w.die(POINTER)
+    w.info += w.info[-1:] * others
+    w.end()
+    return written(w)
+
+
+def test_doubt_beside_many_types(tmp_path: Path) -> None:
+    """It was 15 s. Where pointers lead to nothing, that was looked for, with some salts among very many others."""
+    path = tmp_path / "file"
+    path.write_bytes(doubt_beside_many_types(6000, 3_000_000))
+    run = encode(path)
+    assert run.answer.endswith(" bytes"), run
+    assert run.seconds < 8, run

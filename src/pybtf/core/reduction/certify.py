@@ -57,7 +57,7 @@ from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_push
 
 # Steps of comparison and spreading: types can be written that take a number of them that grows with the square of the
 # file. When they are used up, nothing is certain, and all units are kept whole, which is always right. Passes over the
-# class list take a step for each type.
+# class list take a step for each type, or for several of which few are looked at.
 EFFORT_BASE = cython.declare(uint64_t, 1 << 27)
 EFFORT_PER_CLASS = cython.declare(uint64_t, 256)
 EFFORT_PER_TYPE = cython.declare(uint64_t, 8)

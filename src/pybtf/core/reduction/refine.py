@@ -34,6 +34,9 @@ from cython.cimports.pybtf.core.reduction.unit_names import contest, watch
 from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_free, u32s_push, u32s_reserve
 
+ENTRIES_PER_STEP = cython.declare(uint32_t, 8)  # of the class list, where most are passed over
+
+
 # ---- uncertain classes --------------------------------------------------------------------------------------------
 
 
@@ -120,6 +123,8 @@ def spread(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
                 a.watch[c] |= WATCHED
                 first = min(first, e.first_unit.p[c])
         for u in range(first, e.n_streams):
+            if not spend(a, e.streams[u].n_types // ENTRIES_PER_STEP):
+                break
             if watch(e, a, u):
                 return 1
             if a.watched.n and spread_in_unit(e, a, u):
