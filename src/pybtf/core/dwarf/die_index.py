@@ -149,6 +149,8 @@ def others_put(t: cython.pointer[OffsetTable], offset: uint32_t, index: uint32_t
 @cython.nogil
 @cython.exceptval(check=False)
 def others_get(t: cython.pointer[cython.const[OffsetTable]], offset: uint32_t) -> uint32_t:
-    """See `die_index.pxd`."""
-    found: uint32_t = map_get(cython.address(t.others), offset)
+    """See `die_index.pxd`. What is never there is not looked for: pointers to nothing may be very many."""
+    found: uint32_t = NO_INDEX
+    if offset != 0 and offset != NO_INDEX:
+        found = map_get(cython.address(t.others), offset)
     return 0 if found == NO_INDEX else found
