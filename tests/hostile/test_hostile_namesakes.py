@@ -235,22 +235,22 @@ def test_structs_that_lead_to_one_long_chain(tmp_path: Path) -> None:
     assert run.seconds < 5, run
 
 
-def behind_many_typedefs(what: str) -> bytes:
-    """A thousand steps to the size of each of 240,000 parameters; of members of structs that are on the stack, which
-    may be packed; of the units of bitfields.
+def behind_many_typedefs(what: str, count: int = 60_000) -> bytes:
+    """A thousand steps to the size of each of four times so many parameters; of members of structs that are on the
+    stack, which may be packed; of the units of bitfields.
     """
     w = RawDwarf()
     w.begin()
     type_ = int_ = w.base_type()
     for number in range(1000):
         type_ = w.die(TYPEDEF, (NAME, STRING, f"t{number}"), (TYPE, REF4, type_))
-    parameters = [[type_] * 60_000] * 4
+    parameters = [[type_] * count] * 4
     if what != "parameters":
         parameters = [[int_] * 6]
         bits = ((BIT_SIZE, DATA1, 1),) if what == "bitfields" else ()
         for number in range(4):
             parameters[0].append(w.die(STRUCT, (NAME, STRING, f"s{number}"), (SIZE, DATA1, 4), children=True))
-            for _ in range(60_000):
+            for _ in range(count):
                 w.die(MEMBER, (NAME, STRING, "m"), (TYPE, REF4, type_), (PLACE, DATA1, 0), *bits)
             w.null()
     for each in parameters:

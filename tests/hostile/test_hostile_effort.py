@@ -1,0 +1,266 @@
+"""How many steps may be taken to see which repeats may be dropped, to compare types, and for what many DIEs share. When
+they are used up, all units are kept whole, which the report says, or there is a message: no clock is needed to see
+whether a step is counted.
+
+Each input takes some more steps than there are, so that a kind of step that is not counted leaves enough of them.
+"""
+
+from __future__ import annotations
+
+import struct as packing
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import pybtf
+from pybtf.core.dedup.dedup import dedup_btf
+from pybtf.errors import InputError, NothingToEncode
+from tests.builders import near
+from tests.builders.conflictswriter import Writer, written
+from tests.builders.dedup_lists import FUNC_PROTO, INT32, A, B, C, enum, pointer, raw, record, struct_of
+from tests.builders.dwarfwriter import uleb
+from tests.builders.rawdwarf import ADDR, DATA1, PRESENT, REF4, SEC_OFFSET, STRING, RawDwarf
+from tests.hostile.test_hostile import (
+    ANNOTATION,
+    DECLARATION,
+    LOCATION,
+    LOW_PC,
+    NAME,
+    PARAMETER,
+    POINTER,
+    SIZE,
+    STRUCT,
+    SUBPROGRAM,
+    SUBROUTINE,
+    TYPE,
+    X86,
+    names,
+)
+from tests.hostile.test_hostile_namesakes import SHARED, behind_many_typedefs
+from tests.hostile.test_hostile_repeats import element, member, other_unit
+
+
+def struct(w: RawDwarf, name: str, *to: int | str) -> int:
+    """A struct with a pointer to each of these types, which have the DIEs before it; a text is a label."""
+    pointers = [w.die(POINTER, (TYPE, REF4, each)) for each in to]
+    at = w.die(STRUCT, (NAME, STRING, name), (SIZE, DATA1, 8), children=True)
+    for each in pointers:
+        member(w, each)
+    w.null()
+    return at
+
+
+def declared(w: RawDwarf, name: str) -> int:
+    return w.die(STRUCT, (NAME, STRING, name), (DECLARATION, PRESENT, 1))
+
+
+def equal_members(structs: int) -> bytes:
+    """Nameless structs of 200 equal members and an array, which differs. For each pair of them all members are looked
+    at, and again to see whether an array is behind them.
+    """
+    w = RawDwarf()
+    other_unit(w)
+    w.begin()
+    int_ = w.base_type()
+    for at in range(structs):
+        array = element(w, at)
+        w.die(STRUCT, (SIZE, DATA1, 4), children=True)
+        start = len(w.info)
+        member(w, int_, "b")
+        w.info += w.info[start:] * 199
+        member(w, array, "a")
+        w.null()
+    w.end()
+    return w.kernel()
+
+
+def arrays_of_namesakes(structs: int) -> bytes:
+    """Structs of one name that differ in the elements of an array. Pairs of such arrays are listed."""
+    w = RawDwarf()
+    other_unit(w)
+    for at in range(structs):
+        w.begin()
+        array = element(w, at)
+        w.die(STRUCT, (NAME, STRING, "s"), (SIZE, DATA1, 4), children=True)
+        member(w, array, "a")
+        w.null()
+        w.end()
+    return w.kernel()
+
+
+def told_apart(rounds: int) -> bytes:
+    """`z` points to `k` and to nine names; units define any of these. Its odd type, which has another `k`, differs from
+    all usual ones but that of the first unit. This is asked in each round, as the `x` become separate one by one.
+    """
+    w = RawDwarf()
+    others = [f"y{n}" for n in range(9)]
+    for unit in range(1 << len(others)):
+        w.begin()
+        to = [declared(w, "k") if unit == 0 else struct(w, "k")]
+        to += [struct(w, name) if unit >> n & 1 else declared(w, name) for n, name in enumerate(others)]
+        struct(w, "z", *to)
+        w.end()
+    w.begin()
+    for name in others:
+        struct(w, name, w.base_type())
+    w.end()
+    for odd in (False, True):
+        w.begin()
+        labels = {}
+        for n in range(rounds, 0, -1):
+            labels[f"x{n}"] = struct(w, f"x{n}", f"x{n - 1}")
+        labels["x0"] = struct(w, "k", *[w.base_type()] * odd)
+        if odd:
+            struct(w, "z", labels["x0"], *(declared(w, name) for name in others))
+        w.end(labels.__getitem__)
+    return w.kernel()
+
+
+def mentions(count: int) -> bytes:
+    """So many structs lead to so many names, by which an undecided type is reached elsewhere."""
+    w = Writer()
+    *others, last = near.met()
+    for items in others:
+        w.unit(items)
+    w.unit([*last, *(near.struct(f"n{n}", "g") for n in range(count))])
+    w.begin()
+    pointers = [w.die(POINTER, (TYPE, REF4, declared(w, f"n{n}"))) for n in range(count)]
+    prototype = w.die(SUBROUTINE, children=True)
+    for to in pointers:
+        w.die(PARAMETER, (TYPE, REF4, to))
+    w.null()
+    for n in range(count):
+        struct(w, f"s{n}", prototype)
+    w.end()
+    return written(w)
+
+
+@pytest.mark.parametrize(
+    ("build", "many"),
+    [(equal_members, 970), (arrays_of_namesakes, 2200), (told_apart, 600), (mentions, 1500)],
+)
+def test_steps_are_counted(build: Callable[[int], bytes], many: int, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    kept = []
+    for count in 20, many:
+        path.write_bytes(build(count))
+        report = pybtf.encode(path, jobs=1).report
+        kept.append(report.repeats.units_whole == report.units.kept)
+    assert kept == [False, True]
+
+
+def namesakes_in_a_row(structs: int) -> bytes:
+    """Each pair is compared to the end, which assumes something of all that come before."""
+    types = [INT32]
+    for _ in range(structs):
+        types += [struct_of(A, (B, len(types))), pointer(len(types) + 1)]
+    return raw(*types)
+
+
+def large_prototypes(structs: int) -> bytes:
+    """Structs that point to prototypes of a hundred parameters, of which the last differs."""
+    types = [INT32]
+    for number in range(structs):
+        at = len(types) + 1
+        parameters = [A, 1] * 99 + [A, at]
+        prototype = record(FUNC_PROTO, 0, 0, *parameters, vlen=100)
+        types += [enum(C, number), prototype, pointer(at + 1), struct_of(A, (B, at + 2))]
+    return raw(*types)
+
+
+def copies_of_one_chain(count: int) -> bytes:
+    """Two prototypes have parameters that are chains of pointers. All are equal; but of the second one, each has a
+    first link of its own, which is compared with another one to the end of the chain.
+    """
+    types = [INT32]
+    for copies in 1, count:
+        types += [pointer(len(types) + n if n else 1) for n in range(count)]
+        last = len(types)
+        parameters = [word for n in range(count) for word in (A, last + 1 + n % copies)]
+        types += [pointer(last)] * copies
+        types += [record(FUNC_PROTO, 0, 0, *parameters, vlen=count), struct_of(A, (B, len(types) + 1))]
+    return raw(*types)
+
+
+def enumerations_of_one_name(count: int) -> bytes:
+    """One is empty, and goes with each of them; the others are compared with all that come before."""
+    return raw(enum(B), *(enum(B, *range(number, number + 60)) for number in range(count)))
+
+
+@pytest.mark.parametrize(
+    ("build", "many"),
+    [
+        (namesakes_in_a_row, 750),
+        (large_prototypes, 2000),
+        (copies_of_one_chain, 15_000),
+        (enumerations_of_one_name, 2400),
+    ],
+)
+def test_comparisons_are_counted(build: Callable[[int], bytes], many: int) -> None:
+    dedup_btf(build(20))
+    with pytest.raises(InputError, match="takes too many steps"):
+        dedup_btf(build(many))
+
+
+def chain_of_tags(pointers: int) -> bytes:
+    """Each of its sixty tags becomes a type, for each pointer. What is read for that is less than any unit may read."""
+    w = RawDwarf()
+    w.begin()
+    int_ = w.base_type()
+    tags = names(w, b"btf_type_tag", 60)
+    for _ in range(pointers):
+        w.die(POINTER, (TYPE, REF4, int_), (ANNOTATION, REF4, tags[-1]))
+    w.end()
+    return w.kernel()
+
+
+def one_location_list(parameters: int) -> bytes:
+    """A parameter is looked for in a list of a hundred entries, and so is the next."""
+    w = RawDwarf()
+    w.begin()
+    int_ = w.base_type()
+    w.sections[".debug_loc"] = (packing.pack("<QQH", 1, 2, 1) + b"\x9f") * 100 + bytes(16)
+    w.die(SUBPROGRAM, (NAME, STRING, "f"), (LOW_PC, ADDR, X86.text), children=True)
+    for _ in range(parameters):
+        w.die(PARAMETER, (NAME, STRING, "p"), (TYPE, REF4, int_), (LOCATION, SEC_OFFSET, 0))
+    w.null()
+    w.end()
+    return w.kernel()
+
+
+def one_table_of_abbreviations(units: int) -> bytes:
+    """Of 100 kilobytes, which each unit reads from another place on."""
+    w = RawDwarf()
+    entries = [uleb(number + 1) + b"\x11\0\0\0" for number in range(18_000)]
+    at = 0
+    for number in range(units):
+        code = uleb(number + 1)
+        w.info += packing.pack("<IHIB", 7 + len(code), 4, at, 8) + code
+        at += len(entries[number])
+    w.abbrev += b"".join(entries)
+    return w.kernel()
+
+
+@pytest.mark.parametrize(
+    ("build", "many", "features"),
+    [
+        (chain_of_tags, 400, "default"),
+        (one_location_list, 400, "default"),
+        (one_table_of_abbreviations, 1200, "default,force_cu_merging"),
+        (partial(behind_many_typedefs, "parameters"), 4000, "default"),
+        (partial(behind_many_typedefs, "members"), 4000, "default"),
+        (partial(behind_many_typedefs, "bitfields"), 4000, "default"),
+    ],
+    ids=["tags", "locations", "abbreviations", "parameters", "members", "bitfields"],
+)
+def test_what_is_shared_is_counted(build: Callable[[int], bytes], many: int, features: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(build(20))
+    with suppress(NothingToEncode):
+        pybtf.encode(path, features=features)
+    path.write_bytes(build(many))
+    with pytest.raises(InputError, match=SHARED):
+        pybtf.encode(path, features=features)
