@@ -19,7 +19,7 @@ import pybtf
 from pybtf.core.dedup.dedup import dedup_btf
 from pybtf.errors import InputError, NothingToEncode
 from tests.builders import near
-from tests.builders.conflictswriter import Writer, written
+from tests.builders.conflictswriter import Writer, image, written
 from tests.builders.dedup_lists import FUNC_PROTO, INT32, A, B, C, enum, pointer, raw, record, struct_of
 from tests.builders.dwarfwriter import uleb
 from tests.builders.rawdwarf import ADDR, DATA1, PRESENT, REF4, SEC_OFFSET, STRING, RawDwarf
@@ -57,6 +57,12 @@ def declared(w: RawDwarf, name: str) -> int:
     return w.die(STRUCT, (NAME, STRING, name), (DECLARATION, PRESENT, 1))
 
 
+def members(w: RawDwarf, type_: int, count: int) -> None:
+    start = len(w.info)
+    member(w, type_)
+    w.info += w.info[start:] * (count - 1)
+
+
 def equal_members(structs: int) -> bytes:
     """Nameless structs of 200 equal members and an array, which differs. For each pair of them all members are looked
     at, and again to see whether an array is behind them.
@@ -68,9 +74,7 @@ def equal_members(structs: int) -> bytes:
     for at in range(structs):
         array = element(w, at)
         w.die(STRUCT, (SIZE, DATA1, 4), children=True)
-        start = len(w.info)
-        member(w, int_, "b")
-        w.info += w.info[start:] * 199
+        members(w, int_, 200)
         member(w, array, "a")
         w.null()
     w.end()
@@ -138,9 +142,41 @@ def mentions(count: int) -> bytes:
     return written(w)
 
 
+def reaching(count: int) -> bytes:
+    """So many structs in a row of which the last one points to an undecided type: each pass through them finds one."""
+    *others, last = near.met()
+    row = [near.struct(f"n{n}", f"n{n - 1}" if n else "g") for n in range(count, -1, -1)]
+    return image([*others, row + last])
+
+
+def uncertain(count: int) -> bytes:
+    """`x` is uncertain: it has an odd `a` first, then any. So are structs in a row of which the last points to it; each
+    pass through all classes, of which one has many members, finds one.
+    """
+    w = Writer()
+    a, x = near.struct("a"), near.struct("x", "a")
+    row = [near.struct(f"y{n}", f"y{n - 1}" if n else "x") for n in range(count)]
+    for items in [near.struct("a", "b"), x], [x], [a, x, *row], [a], [a], [a]:
+        w.unit(items)
+    w.begin()
+    int_ = w.base_type()
+    w.die(STRUCT, (NAME, STRING, "large"), (SIZE, DATA1, 4), children=True)
+    members(w, int_, 30_000)
+    w.null()
+    w.end()
+    return written(w)
+
+
 @pytest.mark.parametrize(
     ("build", "many"),
-    [(equal_members, 970), (arrays_of_namesakes, 2200), (told_apart, 600), (mentions, 1500)],
+    [
+        (equal_members, 970),
+        (arrays_of_namesakes, 2200),
+        (told_apart, 600),
+        (mentions, 1500),
+        (reaching, 11_000),
+        (uncertain, 3400),
+    ],
 )
 def test_steps_are_counted(build: Callable[[int], bytes], many: int, tmp_path: Path) -> None:
     path = tmp_path / "file"
