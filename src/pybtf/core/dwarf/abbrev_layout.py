@@ -321,19 +321,139 @@ def is_leading_location(word: uint32_t) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def take_leb(s: cython.pointer[DieLayout], at: uint32_t) -> cython.bint:
+    """A LEB128 number that does not matter: the lead, or else an extra of one byte. False: it can be neither; so all
+    functions below that take an attribute into a layout say that there is none.
+    """
+    if at == 0 and not s.lead:
+        s.lead = LEB
+        return True
+    if s.extra:
+        return False
+    set_extra(s, IS_SHORT, at)
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def take_implicit(
+    s: cython.pointer[DieLayout], kind: uint8_t, slot: uint32_t, cls: uint32_t, at: uint32_t, number: uint64_t
+) -> cython.bint:
+    """An attribute whose value is in the abbreviation."""
+    if slot == value_slot(kind) and cls == A_CONST and not s.valued:
+        set_value(s, at, 0)
+        s.value = number
+    elif slot == D_ENCODING and kind == LAYOUT_ENUM and not s.extra:
+        s.encoding = cython.cast(uint8_t, number)
+    elif flag_of(kind, slot) and cls == A_FLAG:
+        s.flags |= flag_of(kind, slot)
+    else:
+        return is_idle(kind, slot)
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def take_reference(s: cython.pointer[DieLayout], kind: uint8_t, slot: uint32_t, at: uint32_t) -> cython.bint:
+    """A reference of four bytes."""
+    if slot == D_SIBLING:
+        if kind < LAYOUT_STRUCT or s.with_sibling:
+            return False
+        set_sibling(s, at)
+        return True
+    if s.type_mask or not (slot == D_TYPE or (slot == D_ORIGIN and has_origin(kind))):
+        return False
+    set_type(s, at)
+    if slot == D_ORIGIN and kind == LAYOUT_PARAMETER:
+        s.flags |= BY_ORIGIN
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def take_name(s: cython.pointer[DieLayout], cls: uint32_t, at: uint32_t, size: uint32_t) -> cython.bint:
+    """A name of `size` bytes that is somewhere else."""
+    if s.lead == TEXT or s.named or not name_form(cls, size):
+        return False
+    s.named = name_form(cls, size)
+    s.name_mask = 0xFFFFFFFF
+    s.name_at = cython.cast(uint8_t, at)
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def take_number(
+    s: cython.pointer[DieLayout], kind: uint8_t, slot: uint32_t, cls: uint32_t, at: uint32_t, size: uint32_t
+) -> cython.bint:
+    """A number of `size` bytes, which is no reference."""
+    if slot == D_NAME:
+        return take_name(s, cls, at, size)
+    if slot == D_LOCATION:
+        if kind != LAYOUT_PARAMETER or cls != A_SEC_OFFSET or size != 4 or s.valued:
+            return False
+        set_value(s, at, size)
+        return True
+    if cls != A_CONST:
+        return False
+    if slot == D_BIT_SIZE and kind == LAYOUT_MEMBER:
+        if s.extra or size != 1:
+            return False
+        set_extra(s, IS_BITS, at)
+        return True
+    if slot == D_ENCODING and kind == LAYOUT_ENUM:
+        if s.extra or size != 1:
+            return False
+        set_extra(s, IS_ENCODING, at)
+        return True
+    if s.valued:
+        return False
+    if slot == D_COUNT and kind == LAYOUT_DIMENSION:
+        s.flags = COUNTED
+    elif slot != value_slot(kind) and not (slot == D_DATA_BIT_OFFSET and kind == LAYOUT_MEMBER):
+        return False
+    set_value(s, at, size)
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def take_varying(s: cython.pointer[DieLayout], kind: uint8_t, word: uint32_t, at: uint32_t) -> cython.bint:
+    """What is of no fixed size: the lead, or the value of an enumerator, behind which nothing may be."""
+    operation: uint32_t = word & 0xFF
+    slot: uint32_t = (word >> 8) & 0xFF
+    if slot == D_NAME and operation == OP_STRING and at == 0 and not s.named and not s.lead:
+        s.lead = TEXT
+    elif slot == D_LOCATION and kind == LAYOUT_PARAMETER and at == 0 and not s.lead and is_leading_location(word):
+        s.lead = part_of(operation)
+        s.flags |= IN_LEAD
+    elif slot == value_slot(kind) and kind == LAYOUT_ENUMERATOR and is_leb(word) and not s.extra:
+        set_extra(s, IS_SIGNED if operation == OP_SLEB else IS_UNSIGNED, at)
+    else:
+        return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def wanted_offsets(
     s: cython.pointer[DieLayout], kind: uint8_t, program: cython.pointer[cython.const[uint32_t]]
 ) -> uint32_t:
     """The offsets of what is wanted of a DIE of this kind. Returns its size; above LARGEST, it has no layout."""
-    wanted: uint32_t = value_slot(kind)
     at: uint32_t = 0
     word: uint32_t
     operation: uint32_t
     slot: uint32_t
     cls: uint32_t
     size: uint32_t
+    taken: cython.bint = True
     in_bits: cython.bint = False  # the value of a member is a number of bits
-    ends: cython.bint = False  # behind this is nothing more
     while program[0] & 0xFF != OP_END and at <= LARGEST:
         word = program[0]
         program += 1
@@ -341,66 +461,28 @@ def wanted_offsets(
         slot = (word >> 8) & 0xFF
         cls = (word >> 16) & 0xFF
         size = number_size(operation)
-        if ends:
-            return VARYING
+        if s.extra == IS_SIGNED or s.extra == IS_UNSIGNED:
+            return VARYING  # something is behind what must be the end
         if operation == OP_SKIP:
             size = word >> 16
         elif operation == OP_SKIP_LEB or (operation == OP_ULEB and is_idle(kind, slot)):
-            if at == 0 and not s.lead:
-                s.lead = LEB
-            elif s.extra:
-                return VARYING
-            else:
-                set_extra(s, IS_SHORT, at)
-                size = 1
+            taken = take_leb(s, at)
+            size = 1 if s.extra else 0
         elif operation < OP_U1:
             return VARYING
-        elif slot == D_NAME and operation == OP_STRING and at == 0 and not s.named and not s.lead:
-            s.lead = TEXT
-        elif slot == D_NAME and s.lead != TEXT and name_form(cls, size) and not s.named:
-            s.named = name_form(cls, size)
-            s.name_mask = 0xFFFFFFFF
-            s.name_at = cython.cast(uint8_t, at)
-        elif slot == D_TYPE and cls == A_REF and size == 4 and not s.type_mask:
-            set_type(s, at)
-        elif slot == D_ORIGIN and has_origin(kind) and cls == A_REF and size == 4 and not s.type_mask:
-            set_type(s, at)
-            if kind == LAYOUT_PARAMETER:
-                s.flags |= BY_ORIGIN
-        elif slot == D_SIBLING and kind >= LAYOUT_STRUCT and cls == A_REF and size == 4 and not s.with_sibling:
-            set_sibling(s, at)
-        elif slot == wanted and cls == A_CONST and not s.valued and (size or operation == OP_IMPLICIT):
-            set_value(s, at, size)
-            if operation == OP_IMPLICIT:
-                s.value = implicit_const(program)
-                program += 2
-        elif slot == D_DATA_BIT_OFFSET and kind == LAYOUT_MEMBER and cls == A_CONST and not s.valued and size:
-            in_bits = True
-            set_value(s, at, size)
-        elif slot == D_COUNT and kind == LAYOUT_DIMENSION and cls == A_CONST and not s.valued and size:
-            set_value(s, at, size)
-            s.flags = COUNTED
-        elif slot == wanted and kind == LAYOUT_ENUMERATOR and is_leb(word) and not s.extra:
-            set_extra(s, IS_SIGNED if operation == OP_SLEB else IS_UNSIGNED, at)
-            ends = True
-        elif slot == D_BIT_SIZE and kind == LAYOUT_MEMBER and cls == A_CONST and not s.extra and size == 1:
-            set_extra(s, IS_BITS, at)
-        elif slot == D_ENCODING and kind == LAYOUT_ENUM and cls == A_CONST and size == 1 and not s.extra:
-            set_extra(s, IS_ENCODING, at)
-        elif slot == D_ENCODING and kind == LAYOUT_ENUM and operation == OP_IMPLICIT and not s.extra:
-            s.encoding = cython.cast(uint8_t, implicit_const(program))
+        elif operation == OP_IMPLICIT:
+            taken = take_implicit(s, kind, slot, cls, at, implicit_const(program))
             program += 2
-        elif slot == D_LOCATION and kind == LAYOUT_PARAMETER and cls == A_SEC_OFFSET and size == 4 and not s.valued:
-            set_value(s, at, size)
-        elif slot == D_LOCATION and kind == LAYOUT_PARAMETER and at == 0 and not s.lead and is_leading_location(word):
-            s.lead = part_of(operation)
-            s.flags |= IN_LEAD
-        elif flag_of(kind, slot) and operation == OP_IMPLICIT and cls == A_FLAG:
-            s.flags |= flag_of(kind, slot)
-            program += 2
-        elif is_idle(kind, slot) and operation == OP_IMPLICIT:
-            program += 2
-        elif not is_idle(kind, slot) or size == 0:
+        elif is_idle(kind, slot):
+            taken = size != 0
+        elif cls == A_REF:
+            taken = size == 4 and take_reference(s, kind, slot, at)
+        elif size:
+            taken = take_number(s, kind, slot, cls, at, size)
+            in_bits = in_bits or slot == D_DATA_BIT_OFFSET
+        else:
+            taken = take_varying(s, kind, word, at)
+        if not taken:
             return VARYING
         at += size
     return VARYING if kind == LAYOUT_MEMBER and (s.extra == IS_BITS) != in_bits else at
