@@ -34,7 +34,7 @@ cdef struct Context:            # shared by all workers, never written while the
     uint64_t info_at            # where it begins in the file
     bint merge                  # all units are one logical unit
     bint gaps                   # some have been passed over, as their headers are damaged
-    bint exporting              # units are decoded up to the names of their types, for core/export.py
+    bint exporting              # of functions and variables only the names are made ready; the rest is up to export.py
     PayloadUnit *payload_units  # units that come from payloads of objects, not from DWARF: `n_units` of them, or NULL
     uint64_t values_size        # bytes of all payloads
     MetTable *known_types       # types that were met in payloads, by digest; NULL where everything is kept

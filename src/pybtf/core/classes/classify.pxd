@@ -20,7 +20,7 @@ cdef struct Classifier:         # of one worker
     ClassTable *classes
     MetTable *seen              # records that have been met (record_cache.py)
     Seen *last                  # the record looked up last; NULL where nothing is expected
-    bint unguided               # nothing ever is
+    bint unguided               # nothing is ever expected (WITHOUT_GUESSES)
     Names *names
     U32s record                 # of a type that is not the one expected
     U32s stack                  # types being described: pairs (small id, next reference)
@@ -28,7 +28,7 @@ cdef struct Classifier:         # of one worker
     U32s twice                  # by key: number of the last unit that has it, plus 1
     U32s stands                 # by small id: what references to it stand for, a key or a class; or UNKNOWN
     bint plain                  # names that kernels refuse are replaced
-    U32s renamed                # names that were
+    U32s renamed                # names that were replaced
     bint sparse                 # no type is dropped for its class: only what prototypes refer to needs one
     int failed
 

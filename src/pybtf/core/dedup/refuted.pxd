@@ -14,6 +14,7 @@ cdef inline uint64_t usual_patience(uint64_t n) noexcept nogil:
     # For a list of `n` types.
     return 0 if CHECKED else PATIENCE_BASE + PATIENCE_PER_TYPE * n
 
+# Whether `x` is known to differ from the canonical type `y`. To be believed only where `Refuted.on` is set.
 cdef bint is_refuted(const TypeGraph *g, uint32_t x, uint32_t y) noexcept nogil
 # Asks for what `is_refuted` and a comparison with `y` will need: candidates of a type lie far from each other.
 cdef void refuted_fetch(const TypeGraph *g, uint32_t x, uint32_t y) noexcept nogil
