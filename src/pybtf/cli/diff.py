@@ -8,7 +8,7 @@ import sys
 
 from ..errors import InputError, UsageError, printable, quoted
 from ..options import MAX_JOBS
-from ..support.process import printing, write_stdout
+from ..support.process import printing
 from . import console
 from .arguments import FLAG, JOBS, PATH, TEXTS, Option
 from .faults import BUG
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ..differences.places import Places
     from ..differences.select import Selection
 
+PIECE = 10_000
+"""Lines, or words of JSON, that are printed at once."""
 OPTIONS = (
     Option("only", TEXTS, "KINDS"),
     Option("name", TEXTS, "PATTERN"),
@@ -348,15 +350,19 @@ def _write_json(whole: dict[str, Any]) -> None:
 
     pieces = JSONEncoder(indent=1).iterencode(whole)
     with printing() as put:
-        while piece := "".join(islice(pieces, 10_000)):
+        while piece := "".join(islice(pieces, PIECE)):
             put(piece.encode())
         put(b"\n")
 
 
 def _write(lines: list[str], signs: bool) -> None:
-    lines = [printable(line) for line in lines]
+    from itertools import islice
+
+    made = map(printable, lines)
     if signs and sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
         from ..differences.text import coloured
 
-        lines = [coloured(line) for line in lines]
-    write_stdout("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
+        made = map(coloured, made)
+    with printing() as put:
+        while piece := "".join([f"{line}\n" for line in islice(made, PIECE)]):
+            put(piece.encode("utf-8", "backslashreplace"))

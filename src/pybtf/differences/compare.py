@@ -41,6 +41,9 @@ class Differences:
         self._kfuncs = tuple(frozenset(self.comparison.tagged(side, KFUNC)) for side in (0, 1))
         self._reach: tuple[Reached | None, ...] = (Reached(old), Reached(new)) if reach else (None, None)
         self._with_names = names
+        # Of very many changes most belong to the same classes, and reach as far. Each of these is there once.
+        self._classes: dict[frozenset[str], frozenset[str]] = {}
+        self._sums: dict[tuple[int, int, int], Reach] = {}
         self._room = FREE_DETAILS + (len(old.data) + len(new.data)) // BYTES_PER_DETAIL
         found: list[Change] = []
         for number, name, left, right in self.comparison.leftovers():
@@ -107,7 +110,7 @@ class Differences:
         what = "added" if side else "removed"
         reach = self._reached(category, 0, id) if side == 0 else None
         title = self._title(category, name, side, id)
-        return Change(what, category, name, old, new, (), frozenset(classes), kfunc, title, reach)
+        return Change(what, category, name, old, new, (), self._known(classes), kfunc, title, reach)
 
     def _changed(self, category: str, name: str, old: int, new: int) -> Change:
         kfunc = old in self._kfuncs[0], new in self._kfuncs[1]
@@ -123,7 +126,13 @@ class Differences:
             classes.add("kfunc")
         reach = self._reached(category, 0, old)
         title = self._title(category, name, 1, new)
-        return Change("changed", category, name, old, new, tuple(details), frozenset(classes), any(kfunc), title, reach)
+        return Change(
+            "changed", category, name, old, new, tuple(details), self._known(classes), any(kfunc), title, reach
+        )
+
+    def _known(self, classes: set[str]) -> frozenset[str]:
+        found = frozenset(classes)
+        return self._classes.setdefault(found, found)
 
     def _title(self, category: str, name: str, side: int, id: int) -> str:
         if name or category != "enum":
@@ -137,7 +146,11 @@ class Differences:
             return None
         if not self._with_names:
             sums = reach.sums(id)
-            return Reach(*sums) if sums is not None else None
+            if sums is None:
+                return None
+            if sums not in self._sums:
+                self._sums[sums] = Reach(*sums)
+            return self._sums[sums]
         ids = reach.of(id)
         if ids is None:
             return None
