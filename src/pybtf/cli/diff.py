@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..differences.select import Selection
 
 PIECE = 10_000
-"""Lines, or words of JSON, that are printed at once."""
+"""Lines that are printed at once. Changes in JSON are longer."""
 OPTIONS = (
     Option("only", TEXTS, "KINDS"),
     Option("name", TEXTS, "PATTERN"),
@@ -344,13 +344,14 @@ def _title(files: tuple[str, ...]) -> str:
 
 
 def _write_json(whole: dict[str, Any]) -> None:
-    """Piece by piece: as one list of pieces, JSON takes ten times its length."""
+    """Piece by piece: with all of the text in memory, it takes several times its length."""
     from itertools import islice
-    from json import JSONEncoder
 
-    pieces = JSONEncoder(indent=1).iterencode(whole)
+    from ..support.json_text import pieces
+
+    rest = pieces(whole, 2 if "changes" in whole else 4)  # down to single changes
     with printing() as put:
-        while piece := "".join(islice(pieces, PIECE)):
+        while piece := "".join(islice(rest, PIECE // 100)):
             put(piece.encode())
         put(b"\n")
 
