@@ -36,7 +36,7 @@ from cython.cimports.pybtf.core.dwarf.walk_state import (
     walker_free,
     walker_init,
 )
-from cython.cimports.pybtf.core.encode.encoder import APART, Encoder, Stream
+from cython.cimports.pybtf.core.encode.encoder import APART, Encoder, KeptUnit
 from cython.cimports.pybtf.core.inputs import Inputs
 from cython.cimports.pybtf.core.model.encoded_unit import COUNT_VARIABLES
 from cython.cimports.pybtf.core.model.faults import FAULT_NONE
@@ -82,10 +82,10 @@ def trace_types(
     kept: uint32_t
     class_: uint32_t
     id: uint32_t
-    s: cython.pointer[cython.const[Stream]]
+    s: cython.pointer[cython.const[KeptUnit]]
     dies: cython.pointer[cython.const[uint32_t]]
-    for u in range(e.n_streams):
-        s = cython.address(e.streams[u])
+    for u in range(e.n_kept):
+        s = cython.address(e.kept[u])
         if s.n_types == 0 or s.dies + 2 * cython.cast(uint64_t, s.n_types) > e.dies.n:
             continue
         dies = e.dies.p + s.dies

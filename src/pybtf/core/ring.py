@@ -21,7 +21,7 @@ from cython.cimports.libc.stdlib import free, malloc
 from cython.cimports.pybtf.core.classes.plain_names import plain_name
 from cython.cimports.pybtf.core.dwarf.walk_state import unit_ending_after, walker_shed
 from cython.cimports.pybtf.core.elf.function_table import functable_head
-from cython.cimports.pybtf.core.encode.append_unit import stream_again, stream_unit
+from cython.cimports.pybtf.core.encode.append_unit import keep_again, keep_unit
 from cython.cimports.pybtf.core.encode.encoder import ENCODE_ARENA, ENCODE_EFFORT, ENCODE_MEMORY, encoder_fail
 from cython.cimports.pybtf.core.inputs import Inputs, point_at
 from cython.cimports.pybtf.core.model.encoded_unit import *
@@ -99,7 +99,7 @@ class Ring(Inputs):
                 self.bad_unit = head.number - self.x.first_unit
                 self.bad_name = head.name
             elif (
-                stream_again(cython.address(self.e), head) if self.again else stream_unit(cython.address(self.e), head)
+                keep_again(cython.address(self.e), head) if self.again else keep_unit(cython.address(self.e), head)
             ):
                 self.bad_unit = head.number - self.x.first_unit
                 self.bad_name = head.name

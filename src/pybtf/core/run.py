@@ -313,7 +313,7 @@ class Run(Ring):
         """Counts for the report; of `counts` and `fates` those that are not 0."""
         kinds = {i: self.layout.kinds[i] for i in range(32) if self.layout.kinds[i]}
         fates: cython.pointer[uint64_t] = self.e.emission.counts
-        whole = sum([1 for i in range(self.e.redo.n) if self.e.streams[self.e.redo.p[i]].whole])
+        whole = sum([1 for i in range(self.e.redo.n) if self.e.kept[self.e.redo.p[i]].whole])
         return {
             "units": self.e.units,
             "filtered": self.e.filtered,

@@ -18,7 +18,7 @@ from cython.cimports.pybtf.core.encode.encoder import (
     ENCODE_TOO_MANY,
     MAX_TYPES,
     Encoder,
-    Stream,
+    KeptUnit,
     encoder_fail,
 )
 from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
@@ -128,7 +128,7 @@ def copy_record(
 @cython.nogil
 @cython.exceptval(check=False)
 def whole_begin(
-    e: cython.pointer[Encoder], s: cython.pointer[Stream], v: cython.pointer[cython.const[UnitValue]]
+    e: cython.pointer[Encoder], s: cython.pointer[KeptUnit], v: cython.pointer[cython.const[UnitValue]]
 ) -> cython.int:
     """See `append_all.pxd`. A unit brings as many records as it has types, tags and variables, and a few."""
     if e.offs.n + v.n_types > MAX_TYPES:
@@ -144,7 +144,7 @@ def whole_begin(
 @cython.exceptval(check=False)
 def whole_types(
     e: cython.pointer[Encoder],
-    s: cython.pointer[cython.const[Stream]],
+    s: cython.pointer[cython.const[KeptUnit]],
     v: cython.pointer[cython.const[UnitValue]],
 ) -> cython.int:
     """See `append_all.pxd`."""
@@ -174,7 +174,7 @@ def whole_types(
 def whole_small(
     e: cython.pointer[Encoder], name: uint32_t, kind: uint32_t, third: uint32_t, last: uint32_t
 ) -> cython.int:
-    """See `append_all.pxd`. The unit in work is the last of `streams`."""
+    """See `append_all.pxd`. The unit in work is the last of `kept`."""
     r: cython.pointer[uint32_t]
     if e.offs.n > MAX_TYPES:
         return encoder_fail(e, ENCODE_TOO_MANY)
@@ -186,5 +186,5 @@ def whole_small(
     r[2] = third
     r[3] = last
     e.words.n += 4
-    copy_record(e, r, r, e.streams[e.n_streams - 1].first_id - 1)
+    copy_record(e, r, r, e.kept[e.n_kept - 1].first_id - 1)
     return e.error

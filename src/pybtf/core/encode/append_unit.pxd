@@ -5,8 +5,8 @@ from pybtf.core.encode.encoder cimport Encoder
 from pybtf.core.model.encoded_unit cimport UnitValue
 from pybtf.core.strings.string_table cimport IN_BASE, string_in_base
 
-cdef int stream_unit(Encoder *e, UnitValue *v) noexcept nogil
-cdef int stream_again(Encoder *e, UnitValue *v) noexcept nogil
+cdef int keep_unit(Encoder *e, UnitValue *v) noexcept nogil
+cdef int keep_again(Encoder *e, UnitValue *v) noexcept nogil
 cdef void insert_names(Encoder *e, const uint32_t *r) noexcept nogil
 cdef uint32_t new_string(Encoder *e, uint32_t sid) noexcept nogil
 

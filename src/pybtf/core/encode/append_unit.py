@@ -2,11 +2,11 @@
 
 The units of a kernel hold millions of types, of which nearly all are exact repeats. A type of a unit is kept
 only if no earlier unit had its class (class_table.py): a type of a known class brings no new content and no new string.
-What is kept of a unit is its *stream*: records in which references are small ids, until assemble.py makes one list of
-all streams.
+What is kept of a unit (`KeptUnit`) are records in which references are small ids, until assemble.py makes one list of
+those of all units.
 
 Whether dropping the others can change the result is decided after the last unit (certify.py). Where it might, more of
-the unit is kept: single types are made from their classes (restore.py), or the unit is decoded again (`stream_again`),
+the unit is kept: single types are made from their classes (restore.py), or the unit is decoded again (`keep_again`),
 and what was asked for, or all of it, is kept.
 
 Strings get their offsets here, at the moments at which pahole inserts them: types in order (name, then
@@ -31,8 +31,8 @@ from cython.cimports.pybtf.core.encode.encoder import (
     MAX_TYPES,
     NO_UNIT,
     Encoder,
+    KeptUnit,
     SectionEntry,
-    Stream,
     digest_add,
     encoder_fail,
 )
@@ -124,13 +124,13 @@ def keep(
 ) -> cython.int:
     """Appends a record of the unit at hand. Nonzero: no memory."""
     if (
-        not u32s_reserve(cython.address(e.stream_words), words)
-        or not u64s_push(cython.address(e.starts), e.stream_words.n)
+        not u32s_reserve(cython.address(e.kept_words), words)
+        or not u64s_push(cython.address(e.starts), e.kept_words.n)
         or not u32s_push(cython.address(e.locals), local)
     ):
         return encoder_fail(e, ENCODE_MEMORY)
-    memcpy(e.stream_words.p + e.stream_words.n, r, words * cython.sizeof(uint32_t))
-    e.stream_words.n += words
+    memcpy(e.kept_words.p + e.kept_words.n, r, words * cython.sizeof(uint32_t))
+    e.kept_words.n += words
     return 0
 
 
@@ -142,7 +142,7 @@ def keep_type(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], local: u
     """Appends the record of a type, with its names. Nonzero: no memory."""
     if keep(e, local, v.words.p + v.offs.p[local], v.offs.p[local + 1] - v.offs.p[local]):
         return 1
-    name_record(e, e.stream_words.p + e.starts.p[e.starts.n - 1], v.classes.p[local])
+    name_record(e, e.kept_words.p + e.starts.p[e.starts.n - 1], v.classes.p[local])
     return 0
 
 
@@ -162,7 +162,7 @@ def grow_first_unit(e: cython.pointer[Encoder], class_: uint32_t) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def stream_types(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
+def keep_types(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
     """Keeps the types of a unit whose class is new."""
     s: uint32_t
     class_: uint32_t
@@ -190,8 +190,8 @@ def stream_types(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cy
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def stream_more_types(
-    e: cython.pointer[Encoder], s: cython.pointer[cython.const[Stream]], v: cython.pointer[UnitValue]
+def keep_more_types(
+    e: cython.pointer[Encoder], s: cython.pointer[cython.const[KeptUnit]], v: cython.pointer[UnitValue]
 ) -> cython.int:
     """Keeps the types of a unit that certify.py asks for."""
     i: uint32_t
@@ -227,7 +227,7 @@ def keep_small(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def stream_extras(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
+def keep_extras(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
     """The index type, if it is made here, and the declaration tags of types."""
     local: uint32_t = v.n_types
     i: uint32_t
@@ -245,7 +245,7 @@ def stream_extras(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> c
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def stream_variables(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], first: cython.bint) -> cython.int:
+def keep_variables(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], first: cython.bint) -> cython.int:
     """Variables, each with its tags; `first`: note where they lie."""
     local: uint32_t = v.n_types + cython.cast(uint32_t, v.tags.n // 3)
     var: uint32_t
@@ -356,13 +356,13 @@ def save_states(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyt
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def new_stream(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.pointer[Stream]:
-    s: cython.pointer[Stream]
-    if not grow(e.streams, e.cap_streams, e.n_streams + 1):
+def new_kept_unit(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.pointer[KeptUnit]:
+    s: cython.pointer[KeptUnit]
+    if not grow(e.kept, e.cap_kept, e.n_kept + 1):
         encoder_fail(e, ENCODE_MEMORY)
         return cython.NULL
-    s = cython.address(e.streams[e.n_streams])
-    e.n_streams += 1
+    s = cython.address(e.kept[e.n_kept])
+    e.n_kept += 1
     s.first = e.starts.n
     s.n = 0
     s.classes = e.class_list.n
@@ -376,7 +376,7 @@ def new_stream(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyth
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def note_classes(e: cython.pointer[Encoder], s: cython.pointer[Stream], v: cython.pointer[UnitValue]) -> cython.int:
+def note_classes(e: cython.pointer[Encoder], s: cython.pointer[KeptUnit], v: cython.pointer[UnitValue]) -> cython.int:
     i: cython.size_t
     if not u32s_reserve(cython.address(e.class_list), v.n_types) or not u32s_reserve(
         cython.address(e.twice), v.twice.n
@@ -406,10 +406,10 @@ def save_dies(e: cython.pointer[Encoder], v: cython.pointer[cython.const[UnitVal
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def stream_unit(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
+def keep_unit(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
     """Takes the next unit. Nonzero: `e.error`."""
     i: uint32_t
-    s: cython.pointer[Stream] = new_stream(e, v)
+    s: cython.pointer[KeptUnit] = new_kept_unit(e, v)
     e.units += 1
     for i in range(N_COUNTS):
         e.counts[i] += v.counts[i]
@@ -436,11 +436,11 @@ def stream_unit(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyt
     if e.keep_all:
         if whole_begin(e, s, v) or whole_types(e, s, v):
             return 1
-    elif note_classes(e, s, v) or stream_types(e, v):
+    elif note_classes(e, s, v) or keep_types(e, v):
         return 1
-    if stream_extras(e, v):
+    if keep_extras(e, v):
         return 1
-    if save_states(e, v) or stream_variables(e, v, True):
+    if save_states(e, v) or keep_variables(e, v, True):
         return 1
     s.n = cython.cast(uint32_t, e.starts.n - s.first)
     return e.error
@@ -473,12 +473,12 @@ def classes_digest(v: cython.pointer[cython.const[UnitValue]]) -> uint64_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def stream_again(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
+def keep_again(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
     """Replaces what was kept of a unit by what certify.py asks for. Nonzero: `e.error`.
 
     The small ids that were noted of the unit must still mean the same: the file may have changed meanwhile.
     """
-    s: cython.pointer[Stream] = cython.address(e.streams[v.number])
+    s: cython.pointer[KeptUnit] = cython.address(e.kept[v.number])
     if (
         v.filtered
         or v.n_types != s.n_types
@@ -487,7 +487,7 @@ def stream_again(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cy
     ):
         return encoder_fail(e, ENCODE_CHANGED)
     s.first = e.starts.n
-    if stream_more_types(e, s, v) or stream_extras(e, v) or stream_variables(e, v, False):
+    if keep_more_types(e, s, v) or keep_extras(e, v) or keep_variables(e, v, False):
         return 1
     s.n = cython.cast(uint32_t, e.starts.n - s.first)
     return e.error

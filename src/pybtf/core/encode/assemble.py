@@ -20,7 +20,7 @@ from cython.cimports.pybtf.core.encode.encoder import (
     MAX_TYPES,
     NO_UNIT,
     Encoder,
-    Stream,
+    KeptUnit,
     encoder_fail,
 )
 from cython.cimports.pybtf.core.support.check import CHECK
@@ -36,13 +36,13 @@ def number(e: cython.pointer[Encoder]) -> cython.int:
     i: uint32_t
     local: uint32_t
     class_: uint32_t
-    s: cython.pointer[Stream]
+    s: cython.pointer[KeptUnit]
     next_: uint64_t = e.offs.n
     if not u32s_reserve(cython.address(e.representative), e.first_unit.n + 1):
         return encoder_fail(e, ENCODE_MEMORY)
     memset(e.representative.p, 0, (e.first_unit.n + 1) * cython.sizeof(uint32_t))
-    for u in range(e.n_streams):
-        s = cython.address(e.streams[u])
+    for u in range(e.n_kept):
+        s = cython.address(e.kept[u])
         if next_ + s.n > MAX_TYPES:
             return encoder_fail(e, ENCODE_TOO_MANY)
         s.first_id = cython.cast(uint32_t, next_)
@@ -63,7 +63,7 @@ def number(e: cython.pointer[Encoder]) -> cython.int:
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def representative(e: cython.pointer[Encoder], s: cython.pointer[Stream], local: uint32_t) -> uint32_t:
+def representative(e: cython.pointer[Encoder], s: cython.pointer[KeptUnit], local: uint32_t) -> uint32_t:
     """The id of the type that stands for one that was dropped."""
     return stands_for(e, e.class_list.p[s.classes + local])
 
@@ -85,7 +85,7 @@ def stands_for(e: cython.pointer[Encoder], class_: uint32_t) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def kept_id(e: cython.pointer[Encoder], s: cython.pointer[Stream], local: uint32_t) -> uint32_t:
+def kept_id(e: cython.pointer[Encoder], s: cython.pointer[KeptUnit], local: uint32_t) -> uint32_t:
     """The id of a small id of a unit, 0 if it is not kept."""
     low: uint32_t = 0
     high: uint32_t = s.n
@@ -106,7 +106,7 @@ def kept_id(e: cython.pointer[Encoder], s: cython.pointer[Stream], local: uint32
 @cython.exceptval(check=False)
 def assembled_id(e: cython.pointer[Encoder], unit: uint32_t, local: uint32_t) -> uint32_t:
     """The id of a small id of a unit, or that of the type that stands for it."""
-    s: cython.pointer[Stream] = cython.address(e.streams[unit])
+    s: cython.pointer[KeptUnit] = cython.address(e.kept[unit])
     class_: uint32_t
     id: uint32_t
     if local == 0:
@@ -127,7 +127,7 @@ def assembled_id(e: cython.pointer[Encoder], unit: uint32_t, local: uint32_t) ->
 @cython.inline
 @cython.exceptval(check=False)
 def target(
-    e: cython.pointer[Encoder], s: cython.pointer[Stream], known: cython.pointer[uint32_t], local: uint32_t
+    e: cython.pointer[Encoder], s: cython.pointer[KeptUnit], known: cython.pointer[uint32_t], local: uint32_t
 ) -> uint32_t:
     """The id to which a reference to a small id of the unit goes; `known`: the ids of what is kept of it, else 0."""
     if local == 0:
@@ -142,7 +142,7 @@ def target(
 @cython.exceptval(check=False)
 def relink(
     e: cython.pointer[Encoder],
-    s: cython.pointer[Stream],
+    s: cython.pointer[KeptUnit],
     known: cython.pointer[uint32_t],
     r: cython.pointer[uint32_t],
     index_type: uint32_t,
@@ -166,7 +166,7 @@ def relink(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def assemble_unit(e: cython.pointer[Encoder], s: cython.pointer[Stream], index_type: uint32_t) -> cython.int:
+def assemble_unit(e: cython.pointer[Encoder], s: cython.pointer[KeptUnit], index_type: uint32_t) -> cython.int:
     """Appends the kept records of one unit to `words` and `offs`. They get the ids that `number` has given them, and
     their references ids for small ids. `index_type`: the id that all arrays get. Nonzero: `e.error`.
     """
@@ -187,7 +187,7 @@ def assemble_unit(e: cython.pointer[Encoder], s: cython.pointer[Stream], index_t
     if not u64s_reserve(cython.address(e.offs), s.n):
         return encoder_fail(e, ENCODE_MEMORY)
     for i in range(s.n):
-        r = e.stream_words.p + e.starts.p[s.first + i]
+        r = e.kept_words.p + e.starts.p[s.first + i]
         size = wire_size(r)
         if not u32s_reserve(cython.address(e.words), size):
             return encoder_fail(e, ENCODE_MEMORY)
@@ -204,10 +204,10 @@ def assemble_unit(e: cython.pointer[Encoder], s: cython.pointer[Stream], index_t
 @cython.nogil
 @cython.exceptval(check=False)
 def assemble(e: cython.pointer[Encoder]) -> cython.int:
-    """Makes `words` and `offs` of all streams, unless they are made. Nonzero: `e.error`."""
+    """Makes `words` and `offs` of what is kept of all units, unless they are made. Nonzero: `e.error`."""
     u: uint32_t
     i: cython.size_t
-    s: cython.pointer[Stream]
+    s: cython.pointer[KeptUnit]
     index_type: uint32_t = 0
     if e.keep_all:
         e.named = e.offs.n
@@ -216,15 +216,15 @@ def assemble(e: cython.pointer[Encoder]) -> cython.int:
         return 1
     if e.index_unit != NO_UNIT:
         index_type = assembled_id(e, e.index_unit, e.index_local)
-    for u in range(e.n_streams):
-        s = cython.address(e.streams[u])
+    for u in range(e.n_kept):
+        s = cython.address(e.kept[u])
         if s.n and assemble_unit(e, s, index_type):
             return 1
     for i in range(0, e.resolved.n, 3):
         e.resolved.p[i] = stands_for(e, e.resolved.p[i])
         e.resolved.p[i + 1] = stands_for(e, e.resolved.p[i + 1])
-        s = cython.address(e.streams[e.resolved.p[i + 2]])
+        s = cython.address(e.kept[e.resolved.p[i + 2]])
         e.resolved.p[i + 2] = s.first_id + s.n
-    u32s_free(cython.address(e.stream_words))
+    u32s_free(cython.address(e.kept_words))
     u64s_free(cython.address(e.starts))
     return e.error

@@ -44,7 +44,7 @@ cdef struct SectionEntry:
     uint32_t offset
     uint32_t size
 
-cdef struct Stream:             # the records of one unit that are kept
+cdef struct KeptUnit:           # the records of one unit that are kept
     uint64_t first              # in `starts` and `locals`
     uint32_t n
     uint64_t classes            # in `class_list`: class of small id 0
@@ -66,10 +66,10 @@ cdef struct Encoder:
     bint decode_again           # where more must be kept of a unit, it is decoded again, and nothing is restored
     # while units come: kept records, with small ids for references. Behind a unit's types, small ids go on with
     # the records that are made here: index type, tags, variables.
-    Stream *streams
-    uint32_t n_streams, cap_streams
-    U32s stream_words
-    U64s starts                 # by record: its first word in `stream_words`
+    KeptUnit *kept
+    uint32_t n_kept, cap_kept
+    U32s kept_words
+    U64s starts                 # by record: its first word in `kept_words`
     U32s locals                 # by record: its small id
     U32s class_list             # classes of all types of all units; after `certify` perhaps finer, or with APART
     U32s first_unit             # by class: the first unit that has it, NO_UNIT none

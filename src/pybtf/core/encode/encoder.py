@@ -88,7 +88,7 @@ def encoder_free(e: cython.pointer[Encoder]) -> cython.void:
     u32s_free(cython.address(e.string_at))
     u32s_free(cython.address(e.string_order))
     u32s_free(cython.address(e.anns))
-    u32s_free(cython.address(e.stream_words))
+    u32s_free(cython.address(e.kept_words))
     u64s_free(cython.address(e.starts))
     u32s_free(cython.address(e.locals))
     u32s_free(cython.address(e.class_list))
@@ -101,7 +101,7 @@ def encoder_free(e: cython.pointer[Encoder]) -> cython.void:
     u32s_free(cython.address(e.scratch))
     u32s_free(cython.address(e.state_locals))
     u32s_free(cython.address(e.dies))
-    free(e.streams)
+    free(e.kept)
     free(e.states)
     free(e.traces.p)
     free(e.entries)
@@ -311,7 +311,7 @@ def expect_functions(e: cython.pointer[Encoder], i: cython.size_t) -> cython.voi
     if i + AHEAD < e.emission.n and not e.keep_all:
         s = e.states + e.emission.p[i + AHEAD].state
         for k in range(min(class_record(e.classes, s.proto)[REC_COUNT] + 1, AHEAD)):
-            prefetch(e.class_list.p + e.streams[s.unit].classes + e.state_locals.p[s.locals + k])
+            prefetch(e.class_list.p + e.kept[s.unit].classes + e.state_locals.p[s.locals + k])
 
 
 @cython.cfunc

@@ -17,7 +17,7 @@ from cython.cimports.libc.stdlib import calloc, free, qsort
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.btf.kinds import *
 from cython.cimports.pybtf.core.classes.class_record import *
-from cython.cimports.pybtf.core.encode.encoder import Encoder, Stream
+from cython.cimports.pybtf.core.encode.encoder import Encoder, KeptUnit
 from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.unit_names import next_watched
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_free, u32s_push
@@ -101,9 +101,9 @@ def together(e: cython.pointer[Encoder], a: cython.pointer[Analysis], pairs: cyt
     i: uint32_t
     c: uint32_t
     x: uint32_t
-    first: uint32_t = e.n_streams
+    first: uint32_t = e.n_kept
     p: cython.pointer[uint32_t]
-    t: cython.pointer[Stream]
+    t: cython.pointer[KeptUnit]
     memset(a.watch, 0, a.n)
     for at in range(0, pairs.n, 4):  # each pair is two links
         x = pairs.p[at + 1]
@@ -112,8 +112,8 @@ def together(e: cython.pointer[Encoder], a: cython.pointer[Analysis], pairs: cyt
         first = min(first, max(e.first_unit.p[x], e.first_unit.p[c]))
     if not spend(a, e.class_list.n):
         return True
-    for u in range(first, e.n_streams):
-        t = cython.address(e.streams[u])
+    for u in range(first, e.n_kept):
+        t = cython.address(e.kept[u])
         p = e.class_list.p + t.classes
         a.stamp += 1
         i = next_watched(a.watch, WATCHED, p, 1, t.n_types)

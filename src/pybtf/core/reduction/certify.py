@@ -43,7 +43,7 @@ from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.encoder import (
     ENCODE_MEMORY,
     Encoder,
-    Stream,
+    KeptUnit,
     digest_add,
     encoder_fail,
 )
@@ -94,9 +94,9 @@ def keep_everything(e: cython.pointer[Encoder]) -> cython.int:
     """Has all units with types decoded again, and kept whole: nothing is dropped. Nonzero: no memory."""
     u: uint32_t
     e.redo.n = e.resolved.n = 0
-    for u in range(e.n_streams):
-        if e.streams[u].n_types > 1:
-            e.streams[u].whole = True
+    for u in range(e.n_kept):
+        if e.kept[u].n_types > 1:
+            e.kept[u].whole = True
             if not u32s_push(cython.address(e.redo), u):
                 return 1
     return 0
@@ -150,9 +150,9 @@ def note_digests(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyt
     """Notes of the units that are decoded again of which classes their types were. The class list still says so."""
     i: cython.size_t
     k: uint32_t
-    t: cython.pointer[Stream]
+    t: cython.pointer[KeptUnit]
     for i in range(e.redo.n):
-        t = cython.address(e.streams[e.redo.p[i]])
+        t = cython.address(e.kept[e.redo.p[i]])
         t.digest = t.n_types
         for k in range(1, t.n_types):
             t.digest = digest_add(t.digest, class_of_entry(e, a, e.class_list.p[t.classes + k]))
@@ -165,8 +165,8 @@ def is_one_unit(e: cython.pointer[Encoder]) -> cython.bint:
     """Whether no more than one unit has types: then nothing was dropped."""
     u: uint32_t
     n: uint32_t = 0
-    for u in range(e.n_streams):
-        n += e.streams[u].n_types > 1
+    for u in range(e.n_kept):
+        n += e.kept[u].n_types > 1
     return n < 2
 
 
@@ -188,7 +188,7 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         return 0
     memset(cython.address(a), 0, cython.sizeof(Analysis))
     # By class: two arrays of 64 bits, 20 of 32, `variants`, `marks`, `tint` and `watch`; by unit: `odd`.
-    room = cython.cast(cython.pointer[uint64_t], calloc(1, n * (2 * 8 + 20 * 4 + 5 * 4 + 2 + 1 + 1) + e.n_streams))
+    room = cython.cast(cython.pointer[uint64_t], calloc(1, n * (2 * 8 + 20 * 4 + 5 * 4 + 2 + 1 + 1) + e.n_kept))
     if room != cython.NULL:
         a.n = cython.cast(uint32_t, n)
         a.blind = room

@@ -25,7 +25,7 @@ from cython.cimports.libc.stdlib import qsort
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.class_table import class_intern
-from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
+from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, KeptUnit
 from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.resolved import list_resolved, note_met
 from cython.cimports.pybtf.core.reduction.restore import RESTORE_MEMORY, RESTORE_NOT, RESTORED, restore
@@ -82,7 +82,7 @@ def spread_classes(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> c
 @cython.exceptval(check=False)
 def spread_in_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
     """By names that the unit defines, to classes of `a.watched`. Whether anything has changed."""
-    p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
+    p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     at: cython.size_t
     k: uint32_t
     c: uint32_t
@@ -117,13 +117,13 @@ def spread(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
     while changed and not a.tired:
         changed = spread_classes(e, a)
         contest(a, UNCERTAIN)
-        first = e.n_streams
+        first = e.n_kept
         for c in range(1, a.n):
             if a.tint[c] and a.marks[c] & OCCURS:
                 a.watch[c] |= WATCHED
                 first = min(first, e.first_unit.p[c])
-        for u in range(first, e.n_streams):
-            if not spend(a, e.streams[u].n_types // ENTRIES_PER_STEP):
+        for u in range(first, e.n_kept):
+            if not spend(a, e.kept[u].n_types // ENTRIES_PER_STEP):
                 break
             if watch(e, a, u):
                 return 1
@@ -202,7 +202,7 @@ def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
     """Marks the entries of the unit that stand for no other, of types that are kept for what they are; and those that
     are undecided, if the unit is whole. Takes the tints away. Nonzero: no memory.
     """
-    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     at: cython.size_t
     i: uint32_t
@@ -286,7 +286,7 @@ def rewrite(
     u: uint32_t,
 ) -> cython.int:
     """Rewrites the entries of `a.watched`, and adds to `more`. Nonzero: no memory."""
-    p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
+    p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     at: cython.size_t
     i: uint32_t
     c: uint32_t
@@ -321,7 +321,7 @@ def rewrite_plain(
     u: uint32_t,
 ) -> cython.int:
     """As `rewrite`, of the entries of `a.plain`, which are many."""
-    p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
+    p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     at: cython.size_t
     i: uint32_t
     c: uint32_t
@@ -376,13 +376,13 @@ def refine_unit(
     if watch(e, a, u):
         return 1
     if decide(e, a, u):
-        e.streams[u].whole = True
+        e.kept[u].whole = True
     if set_apart(e, a, u):
         return 1
     more.n = 0
     if rewrite(e, a, firsts, scratch, more, u) or rewrite_plain(e, a, firsts, scratch, more, u):
         return 1
-    if not e.streams[u].whole:
+    if not e.kept[u].whole:
         if more.n == 0:
             return 0
         if not e.decode_again:
@@ -404,7 +404,7 @@ def refine(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
     memset(cython.address(more), 0, cython.sizeof(U32s))
     memset(cython.address(firsts), 0, cython.sizeof(U32s))
     failed = prepare(e, a) or enter_first(e, a, cython.address(firsts))
-    for u in range(e.n_streams):
+    for u in range(e.n_kept):
         failed = failed or refine_unit(
             e, a, cython.address(firsts), cython.address(scratch), cython.address(more), u
         )

@@ -27,7 +27,7 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, qsort
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.classes.class_record import *
-from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
+from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, KeptUnit
 from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.resolved import *
 from cython.cimports.pybtf.core.reduction.separate import earliest, is_mixed
@@ -48,7 +48,7 @@ LEADING = cython.declare(uint8_t, 2)  # tint of a class or key: in the unit at h
 @cython.exceptval(check=False)
 def spread_leading(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
     """Gives the tint to what refers to something that has it. Whether anything has changed."""
-    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     i: uint32_t
     k: uint32_t
     c: uint32_t
@@ -79,7 +79,7 @@ def spread_leading(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: u
 @cython.exceptval(check=False)
 def note_met(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
     """Notes the names by which unit `u` reaches its undecided types, which have a tint. Nonzero: no memory."""
-    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     i: uint32_t
     c: uint32_t
@@ -194,7 +194,7 @@ def look_into(
     """Notes in the mentions what unit `u` has of them. The entries of other types have been rewritten already. Nonzero:
     no memory.
     """
-    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     n: cython.size_t
     i: uint32_t

@@ -21,7 +21,7 @@ from cython.cimports.pybtf.core.btf.record_layout import (
 )
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.append_unit import insert_names
-from cython.cimports.pybtf.core.encode.encoder import Encoder, Stream
+from cython.cimports.pybtf.core.encode.encoder import Encoder, KeptUnit
 from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.restore import *
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_push, u32s_reserve, u64s_push, u64s_reserve
@@ -34,7 +34,7 @@ MOST = cython.declare(uint32_t, 64)  # references of all that is made in a unit
 @cython.nogil
 @cython.exceptval(check=False)
 def local_of(
-    e: cython.pointer[Encoder], a: cython.pointer[Analysis], s: cython.pointer[Stream], to: uint32_t
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], s: cython.pointer[KeptUnit], to: uint32_t
 ) -> uint32_t:
     """The small id of the only type of a unit that a reference to class or key `to` can be to; NOWHERE: there is none,
     or more than one.
@@ -60,9 +60,9 @@ def local_of(
 @cython.nogil
 @cython.exceptval(check=False)
 def make_record(
-    e: cython.pointer[Encoder], a: cython.pointer[Analysis], s: cython.pointer[Stream], c: uint32_t
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], s: cython.pointer[KeptUnit], c: uint32_t
 ) -> cython.int:
-    """Appends the record of the type of class `c` that a unit has to `stream_words`. RESTORE_*."""
+    """Appends the record of the type of class `c` that a unit has to `kept_words`. RESTORE_*."""
     w: cython.pointer[cython.const[uint32_t]] = class_record(e.classes, c)
     kind: uint32_t = record_kind(w)
     each: uint32_t = wire_each(kind)
@@ -73,13 +73,13 @@ def make_record(
     r: cython.pointer[uint32_t]
     if not (kind == KIND_ARRAY or wire_third_is_type(kind) or typed):
         return RESTORE_NOT
-    if not u32s_reserve(cython.address(e.stream_words), 6 + 3 * MOST):
+    if not u32s_reserve(cython.address(e.kept_words), 6 + 3 * MOST):
         return RESTORE_MEMORY
     if kind == KIND_ARRAY or wire_third_is_type(kind):
         third = local_of(e, a, s, third)
         if third == NOWHERE:
             return RESTORE_NOT
-    r = e.stream_words.p + e.stream_words.n
+    r = e.kept_words.p + e.kept_words.n
     r[0] = w[REC_NAME]
     r[1] = w[REC_KIND] & cython.cast(uint32_t, 0x80000000) | kind << 24 | w[REC_COUNT]
     r[2] = third
@@ -88,7 +88,7 @@ def make_record(
         r[3] = third
         r[4] = 0  # the index type, when the list is assembled
         r[5] = w[REC_HEAD]
-    e.stream_words.n += wire_size(r)
+    e.kept_words.n += wire_size(r)
     if not typed:
         return RESTORED
     n = w[REC_COUNT]
@@ -110,7 +110,7 @@ def make_record(
 def make_records(
     e: cython.pointer[Encoder],
     a: cython.pointer[Analysis],
-    s: cython.pointer[Stream],
+    s: cython.pointer[KeptUnit],
     more: cython.pointer[cython.const[U32s]],
 ) -> cython.int:
     """Appends the records of these types. RESTORE_*."""
@@ -123,7 +123,7 @@ def make_records(
         references += 1 + class_record(e.classes, c)[REC_COUNT]
         if references > MOST:
             return RESTORE_NOT
-        if not u64s_push(cython.address(e.starts), e.stream_words.n) or not u32s_push(
+        if not u64s_push(cython.address(e.starts), e.kept_words.n) or not u32s_push(
             cython.address(e.locals), more.p[i]
         ):
             return RESTORE_MEMORY
@@ -143,9 +143,9 @@ def restore(
     u: uint32_t,
 ) -> cython.int:
     """See restore.pxd. What was kept of the unit and what is made are merged behind both, in the order of small ids."""
-    s: cython.pointer[Stream] = cython.address(e.streams[u])
+    s: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     made: uint64_t = e.starts.n
-    words: cython.size_t = e.stream_words.n
+    words: cython.size_t = e.kept_words.n
     old: uint64_t = s.first
     end: uint64_t = s.first + s.n
     at: uint64_t = made
@@ -158,10 +158,10 @@ def restore(
         status = RESTORE_MEMORY
     if status != RESTORED:
         e.starts.n = e.locals.n = made
-        e.stream_words.n = words
+        e.kept_words.n = words
         return status
     while at < last:
-        insert_names(e, e.stream_words.p + e.starts.p[at])
+        insert_names(e, e.kept_words.p + e.starts.p[at])
         at += 1
     at = made
     s.first = e.starts.n

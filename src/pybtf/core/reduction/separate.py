@@ -24,7 +24,7 @@ usual type goes that has the declaration (undecided.py).
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.pybtf.core.classes.class_record import *
-from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
+from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, KeptUnit
 from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.separate import MASKED, earliest, is_mixed
 from cython.cimports.pybtf.core.reduction.unit_names import contest, watch
@@ -255,7 +255,7 @@ def note_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_
 @cython.exceptval(check=False)
 def tint_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t, tint: uint32_t) -> cython.void:
     """Says of each class whether it is odd in this unit (1), or forgets it (0)."""
-    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     i: uint32_t
     entry: uint32_t
     for i in range(1, t.n_types):
@@ -278,8 +278,8 @@ def survey(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
     for c in range(1, a.n):
         if a.n_slots[c] and is_compared(class_record(e.classes, c)):
             a.watch[c] |= WATCHED
-    for u in range(e.n_streams):
-        p = e.class_list.p + e.streams[u].classes
+    for u in range(e.n_kept):
+        p = e.class_list.p + e.kept[u].classes
         if watch(e, a, u):
             return 1
         if a.odd[u]:

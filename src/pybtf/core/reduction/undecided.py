@@ -27,7 +27,7 @@ from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.btf.record_layout import wire_kind, wire_third_is_type
 from cython.cimports.pybtf.core.classes.class_record import *
-from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
+from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, KeptUnit
 from cython.cimports.pybtf.core.model.function_state import State
 from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.separate import (
@@ -174,7 +174,7 @@ def is_captured(a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> cython
 @cython.exceptval(check=False)
 def note_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
     """Gives undecided types of unit `u`, those of `a.tracked`, a tint. Whether there are some."""
-    p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
+    p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     at: cython.size_t
     c: uint32_t
     found: cython.bint = False
@@ -263,7 +263,7 @@ def references_matter(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u
     """Whether undecided types of the unit bring something new, or what is not compared and refers to them, which gets
     a tint as well.
     """
-    p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
+    p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     at: cython.size_t
     c: uint32_t
     to: uint32_t
@@ -316,7 +316,7 @@ def types_remain(
     """Whether a compared type that is the first of its class needs what it refers to; `found`: there is something
     undecided.
     """
-    p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
+    p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     list_: cython.pointer[U32s] = cython.address(a.watched) if found else cython.address(a.tracked)
     at: cython.size_t
     c: uint32_t
@@ -334,7 +334,7 @@ def types_remain(
 @cython.exceptval(check=False)
 def records_remain(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
     """Whether a tag, a variable or a function of the unit refers to what is undecided. Functions are taken in order."""
-    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     i: uint32_t
     k: uint32_t
     r: cython.pointer[uint32_t]
@@ -342,7 +342,7 @@ def records_remain(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: u
     for i in range(t.n):
         if e.locals.p[t.first + i] < t.n_types:
             continue
-        r = e.stream_words.p + e.starts.p[t.first + i]
+        r = e.kept_words.p + e.starts.p[t.first + i]
         if wire_third_is_type(wire_kind(r)) and r[2] < t.n_types:
             if a.tint[e.class_list.p[t.classes + r[2]] & CLASS_BITS] & UNDECIDED:
                 return True
@@ -365,7 +365,7 @@ def resolves(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_
     """Whether a usual type of the unit may resolve a declaration before it is sure to be resolved, or be taken for an
     odd type that is kept, and resolve nothing.
     """
-    p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
+    p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     at: cython.size_t
     i: uint32_t
     c: uint32_t
@@ -390,7 +390,7 @@ def resolves(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_
 @cython.exceptval(check=False)
 def disturb(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
     """Makes all types of `a.tracked` undecided that may be. Whether there are some."""
-    p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
+    p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     at: cython.size_t
     c: uint32_t
     found: cython.bint = False
@@ -407,7 +407,7 @@ def disturb(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t
 @cython.exceptval(check=False)
 def taint(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
     """Taints the classes that have a type in unit `u` with which others are compared later."""
-    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     i: uint32_t
     c: uint32_t
     entry: uint32_t
@@ -432,7 +432,7 @@ def taint(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
 @cython.exceptval(check=False)
 def note_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
     """Notes what is settled by unit `u`, and which odd types it has."""
-    p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
+    p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     at: cython.size_t
     c: uint32_t
     to: uint32_t

@@ -6,7 +6,7 @@ entries of the class list are passed over. What was noted of the unit before is 
 
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t
-from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, Encoder, Stream
+from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, Encoder, KeptUnit
 from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.support.memory import u32s_reserve
 
@@ -36,7 +36,7 @@ def meet(a: cython.pointer[Analysis], k: uint32_t, entry: uint32_t) -> cython.bi
 @cython.exceptval(check=False)
 def enter(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
     """Notes what unit `u` says of names."""
-    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     i: uint32_t
     k: uint32_t
@@ -102,7 +102,7 @@ def watch(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
     """Notes what unit `u` says of contested names, and lists its types: in `a.watched` and `a.tracked` those of classes
     that are, and in `a.plain` those of which only the variant is asked for. Nonzero: no memory.
     """
-    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     i: uint32_t
     a.watched.n = a.tracked.n = a.plain.n = 0

@@ -16,7 +16,7 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import qsort
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.classes.class_record import *
-from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
+from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, KeptUnit
 from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.unit_names import enter, meet, next_watched
 from cython.cimports.pybtf.core.support.check import CHECK, CHECKED
@@ -38,11 +38,11 @@ def count_units(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
     i: uint32_t
     c: uint32_t
     p: cython.pointer[uint32_t]
-    t: cython.pointer[Stream]
+    t: cython.pointer[KeptUnit]
     for c in range(1, a.n):
         a.watch[c] = CONTESTED if a.marks[c] & FULL and a.marks[a.key[c]] & CONFLICT else 0
-    for u in range(e.n_streams):
-        t = cython.address(e.streams[u])
+    for u in range(e.n_kept):
+        t = cython.address(e.kept[u])
         p = e.class_list.p + t.classes
         i = next_watched(a.watch, CONTESTED, p, 1, t.n_types)
         while i < t.n_types:
@@ -118,7 +118,7 @@ def add_user(a: cython.pointer[Analysis], c: uint32_t, to: uint32_t) -> cython.i
 @cython.exceptval(check=False)
 def list_users(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
     """Who refers to what in unit `u`; `leave` is due. Gives a tint for names it has twice. Nonzero: no memory."""
-    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     i: uint32_t
     k: uint32_t
@@ -147,7 +147,7 @@ def list_users(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint3
 @cython.exceptval(check=False)
 def leave(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
     """Takes the tint of the types of unit `u` away again, before that of another unit is given."""
-    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     i: uint32_t
     c: uint32_t
     for i in range(1, t.n_types):
@@ -184,7 +184,7 @@ def pass_on(a: cython.pointer[Analysis], first: cython.size_t) -> cython.int:
 @cython.exceptval(check=False)
 def tint_minor(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
     """Gives the types of a unit their tint, as far as names are decided; `leave` is due. Nonzero: no memory."""
-    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     i: uint32_t
     c: uint32_t
     if list_users(e, a, u):
@@ -289,7 +289,7 @@ def choose_usual(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyt
 @cython.exceptval(check=False)
 def find_odd_in(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
     """Marks the types of unit `u` that are odd; if one is wild, all of the unit is kept. Nonzero: no memory."""
-    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     i: uint32_t
     c: uint32_t
@@ -318,11 +318,11 @@ def find_common(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
     i: uint32_t
     c: uint32_t
     p: cython.pointer[uint32_t]
-    t: cython.pointer[Stream]
+    t: cython.pointer[KeptUnit]
     for c in range(1, a.n):
         a.watch[c] = WATCHED if a.marks[c] & ODD else 0
-    for u in range(e.n_streams):
-        t = cython.address(e.streams[u])
+    for u in range(e.n_kept):
+        t = cython.address(e.kept[u])
         p = e.class_list.p + t.classes
         i = next_watched(a.watch, WATCHED, p, 1, t.n_types)
         while i < t.n_types:
@@ -341,15 +341,15 @@ def find_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.
     i: uint32_t
     c: uint32_t
     p: cython.pointer[uint32_t]
-    t: cython.pointer[Stream]
+    t: cython.pointer[KeptUnit]
     found: cython.bint
     for c in range(1, a.n):
         a.watch[c] = WATCHED if a.marks[c] & (MINOR | WILD) else 0
         # Of names, only that a unit has one twice is of interest. If that is an enumeration, one of the two is MINOR.
         if a.marks[a.key[c]] & CONFLICT and (CHECKED or a.marks[a.key[c]] & TWICE):
             a.watch[c] |= CONTESTED
-    for u in range(e.n_streams):
-        t = cython.address(e.streams[u])
+    for u in range(e.n_kept):
+        t = cython.address(e.kept[u])
         p = e.class_list.p + t.classes
         found = False
         a.round += 1
