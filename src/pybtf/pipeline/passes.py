@@ -492,13 +492,11 @@ def _bytes_of(run: Run, image: ElfImage, jobs: int, distilled: bool) -> tuple[by
         run.lay_out()
         _side_by_side(jobs, run.write_types, run.write_strings)
         data = run.data()
+        both = run.distill(data) if distilled else (data, None)
     except OverflowError as error:
         raise EncodeError(image.place(), f"{error} bytes of BTF", "less than 4 GiB") from None
     except InternalError as error:
         raise InternalError(f"{image.path}: {error}") from None
-    if not distilled:
-        return data, None
-    both = run.distill(data)
     if isinstance(both, int):
         from pybtf.pipeline.run_errors import of_distilling
 

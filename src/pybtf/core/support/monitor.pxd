@@ -8,8 +8,12 @@ cdef extern from *:
     #include <time.h>
     typedef struct { pthread_mutex_t m; pthread_cond_t c; } pybtf_monitor;
     static inline void pybtf_monitor_init(pybtf_monitor *x) {
+        pthread_condattr_t how;
         pthread_mutex_init(&x->m, NULL);
-        pthread_cond_init(&x->c, NULL);
+        pthread_condattr_init(&how);
+        pthread_condattr_setclock(&how, CLOCK_MONOTONIC);   /* somebody may set the other clock back */
+        pthread_cond_init(&x->c, &how);
+        pthread_condattr_destroy(&how);
     }
     static inline void pybtf_monitor_destroy(pybtf_monitor *x) {
         pthread_cond_destroy(&x->c);
@@ -20,7 +24,7 @@ cdef extern from *:
     static inline void pybtf_notify(pybtf_monitor *x) { pthread_cond_broadcast(&x->c); }
     static inline void pybtf_wait(pybtf_monitor *x, long milliseconds) {
         struct timespec t;
-        clock_gettime(CLOCK_REALTIME, &t);
+        clock_gettime(CLOCK_MONOTONIC, &t);
         t.tv_nsec += milliseconds % 1000 * 1000000;
         t.tv_sec += milliseconds / 1000 + t.tv_nsec / 1000000000;
         t.tv_nsec %= 1000000000;
