@@ -13,6 +13,18 @@ clang's names of DWARF 5 are indexes into a table of offsets. An abbreviation wi
 forms, other wanted attributes, an attribute that is there twice. A DIE with something unusual, such as an offset that
 leads nowhere, is left to die_reader.py, which reports it (die_fast_path.py).
 
+For example, with the bytes that each attribute takes in brackets:
+
+    gcc, a member            name strp (4), file, line and column (3), type ref4 (4), location data1 (1)
+                             name_at 0, type_at 7, value_at 11, size 12; it is plain
+    its name in the DIE      name string, then the same: lead TEXT, type_at 3, value_at 7, size 8
+    clang, a member          name strx1 (1), type ref4 (4), file and line (2), location data1 (1)
+                             named 1: an index of one byte; type_at 1, value_at 7, size 8
+    a bitfield               ..., type ref4 (4), bit_size data1 (1), data_bit_offset data2 (2)
+                             extra IS_BITS, the value is the offset: LAYOUT_ODD_MEMBER
+    clang, an enumerator     name strx1 (1), const_value udata: extra IS_UNSIGNED, behind which nothing may be
+    an aligned struct        ..., alignment udata, ...: extra IS_SHORT; a DIE in which it is longer is not read so
+
 Of a DIE that is passed over, only the size is needed (passing.py); its *passage* says how to find it.
 """
 
