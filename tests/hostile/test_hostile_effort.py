@@ -285,7 +285,7 @@ def one_table_of_abbreviations(units: int) -> bytes:
     [
         (chain_of_tags, 400, "default"),
         (one_location_list, 400, "default"),
-        (one_table_of_abbreviations, 1200, "default,force_cu_merging"),
+        (one_table_of_abbreviations, 1000, "default,force_cu_merging"),
         (partial(behind_many_typedefs, "parameters"), 4000, "default"),
         (partial(behind_many_typedefs, "members"), 4000, "default"),
         (partial(behind_many_typedefs, "bitfields"), 4000, "default"),
