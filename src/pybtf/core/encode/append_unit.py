@@ -149,13 +149,17 @@ def keep_type(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], local: u
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def grow_first_unit(e: cython.pointer[Encoder], class_: uint32_t) -> cython.int:
+def expect_classes(e: cython.pointer[Encoder], class_: uint32_t) -> cython.int:
+    """Makes room for what is noted by class, for `class_` and more. Nonzero: no memory."""
     size: cython.size_t = max(load_acquire(cython.address(e.classes.n)), class_ + 1)
+    more: cython.size_t
     size += 4096
-    if not u32s_reserve(cython.address(e.first_unit), size - e.first_unit.n):
+    more = size - e.first_unit.n
+    if not u32s_reserve(cython.address(e.first_unit), more) or not u32s_reserve(cython.address(e.occurrences), more):
         return encoder_fail(e, ENCODE_MEMORY)
-    memset(e.first_unit.p + e.first_unit.n, 0xFF, (size - e.first_unit.n) * cython.sizeof(uint32_t))
-    e.first_unit.n = size
+    memset(e.first_unit.p + e.first_unit.n, 0xFF, more * cython.sizeof(uint32_t))
+    memset(e.occurrences.p + e.occurrences.n, 0, more * cython.sizeof(uint32_t))
+    e.first_unit.n = e.occurrences.n = size
     return 0
 
 
@@ -168,16 +172,19 @@ def keep_types(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyth
     class_: uint32_t
     first: uint32_t
     firsts: cython.pointer[uint32_t] = e.first_unit.p
+    counts: cython.pointer[uint32_t] = e.occurrences.p
     known: cython.size_t = e.first_unit.n
     classes: cython.pointer[cython.const[uint32_t]] = v.classes.p
     number: uint32_t = v.number
     for s in range(1, v.n_types):
         class_ = classes[s]
         if class_ >= known:
-            if grow_first_unit(e, class_):
+            if expect_classes(e, class_):
                 return 1
             firsts = e.first_unit.p
+            counts = e.occurrences.p
             known = e.first_unit.n
+        counts[class_] += 1
         first = firsts[class_]
         if first != NO_UNIT and first != number:  # nearly all
             continue

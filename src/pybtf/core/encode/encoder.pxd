@@ -73,6 +73,7 @@ cdef struct Encoder:
     U32s locals                 # by record: its small id
     U32s class_list             # classes of all types of all units; after `certify` perhaps finer, or with APART
     U32s first_unit             # by class: the first unit that has it, NO_UNIT none
+    U32s occurrences            # by class: types of all units
     U32s twice                  # keys that a unit has twice
     bint cycles                 # some unit has a type that reaches itself without passing a name
     uint32_t index_unit, index_local    # the index type of arrays, NO_UNIT: not fixed yet

@@ -93,6 +93,7 @@ def encoder_free(e: cython.pointer[Encoder]) -> cython.void:
     u32s_free(cython.address(e.locals))
     u32s_free(cython.address(e.class_list))
     u32s_free(cython.address(e.first_unit))
+    u32s_free(cython.address(e.occurrences))
     u32s_free(cython.address(e.twice))
     u32s_free(cython.address(e.redo))
     u32s_free(cython.address(e.resolved))
@@ -118,6 +119,7 @@ def encoder_release(e: cython.pointer[Encoder]) -> cython.void:
     u32s_free(cython.address(e.locals))
     u32s_free(cython.address(e.class_list))
     u32s_free(cython.address(e.first_unit))
+    u32s_free(cython.address(e.occurrences))
     u32s_free(cython.address(e.representative))
     u32s_free(cython.address(e.state_locals))
 

@@ -86,7 +86,7 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     uint32_t *visited           # the `stamp` of the search that last met it
     uint32_t *depth             # structs, unions and prototypes on the longest way down to a name
     uint32_t *usual             # by key: the usual definition
-    uint32_t *count             # units that have it; then, those that have an odd type of it
+    uint32_t *count             # types of it; then odd ones; then the units that have an odd one
     uint32_t *here              # by key: the `round` it was last met in
     uint32_t *definition        # by key, in that unit: the entry that defines it; 0 it is only declared; MANY
     uint32_t *users             # in work: where a list begins, mostly of those that refer to it (`links`)
@@ -105,7 +105,7 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     size_t next_state           # the first function state that was not looked at
     bint loose                  # some class is
     bint mixed                  # some class is not separate
-    bint varies                 # classes are marked as VARIES
+    bint many_plain             # a good part of all types are such of which only the variant is asked for
     bint disturbed              # the unit at hand has a tainted type
     uint32_t stamp              # number of the search at hand
     uint32_t round              # units entered

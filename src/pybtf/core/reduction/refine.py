@@ -331,6 +331,8 @@ def rewrite_plain(
     for at in range(a.plain.n):
         i = a.plain.p[at]
         c = p[i]
+        if c & APART:
+            continue
         x = a.variants + c
         CHECK(not a.tint[c], "a type is undecided of which only the variant is asked for")
         CHECK(a.here[x.name] == a.round and not a.definition[x.name] & APART, "or it refers to an odd one")

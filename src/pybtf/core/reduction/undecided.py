@@ -93,10 +93,10 @@ def prepare(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.i
     """What is to be watched for, before the first unit. Nonzero: no memory."""
     c: uint32_t
     k: uint32_t
+    plain: uint64_t = 0
     memset(a.count, 0, a.n * cython.sizeof(uint32_t))
     memset(a.settled, 0xFF, a.n * cython.sizeof(uint32_t))
     contest(a, CONFLICT)
-    a.varies = True
     for c in range(1, a.n):
         if is_compared(class_record(e.classes, c)):
             if a.marks[c] & (NEAR | ODD | UNCERTAIN):
@@ -116,8 +116,10 @@ def prepare(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.i
                 a.watch[c] |= WATCHED | TRACKED
             else:
                 a.variants[c].name = k
+                plain += e.occurrences.p[c]
         elif a.marks[c] & (NEAR | ODD | UNCERTAIN):
             a.watch[c] |= WATCHED
+    a.many_plain = plain > e.class_list.n // 8
     return spread_reaching(e, a) if a.mixed else 0
 
 

@@ -61,6 +61,15 @@ def contest(a: cython.pointer[Analysis], mark: uint16_t) -> cython.void:
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
+def is_plain(known: uint8_t) -> cython.bint:
+    """Whether only the variant is asked for, of types whose class is watched for `known`."""
+    return (known & (VARIES | WATCHED)) == VARIES
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
 def note_entry(a: cython.pointer[Analysis], entry: uint32_t, i: uint32_t, known: uint8_t) -> cython.void:
     """What the unit at hand says with this entry, that of its type `i`; `known`: what its class is watched for."""
     c: uint32_t = entry & CLASS_BITS
@@ -80,7 +89,7 @@ def note_entry(a: cython.pointer[Analysis], entry: uint32_t, i: uint32_t, known:
 @cython.nogil
 @cython.exceptval(check=False)
 def note_all(a: cython.pointer[Analysis], p: cython.pointer[cython.const[uint32_t]], n: uint32_t) -> cython.void:
-    """As `note_entry`, of all `n` entries of a unit. Half of them are plain, and no branch depends on which."""
+    """What the unit at hand says with all of its entries, if many are plain: no branch depends on which."""
     i: uint32_t
     known: uint8_t
     watched: cython.pointer[cython.const[uint8_t]] = a.watch
@@ -89,10 +98,26 @@ def note_all(a: cython.pointer[Analysis], p: cython.pointer[cython.const[uint32_
     for i in range(1, n):
         known = watched[p[i] & CLASS_BITS]
         plain[n_plain] = i
-        n_plain += ((known & (VARIES | WATCHED)) == VARIES) & ((p[i] & APART) == 0)
+        n_plain += is_plain(known)
         if known & WANTED:
             note_entry(a, p[i], i, known)
     a.plain.n = n_plain
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def note_few(a: cython.pointer[Analysis], p: cython.pointer[cython.const[uint32_t]], n: uint32_t) -> cython.void:
+    """As `note_all`, if most entries are passed over."""
+    i: uint32_t = next_watched(a.watch, WANTED | VARIES, p, 1, n)
+    known: uint8_t
+    while i < n:
+        known = a.watch[p[i] & CLASS_BITS]
+        if is_plain(known):
+            a.plain.p[a.plain.n] = i
+            a.plain.n += 1
+        note_entry(a, p[i], i, known)
+        i = next_watched(a.watch, WANTED | VARIES, p, i + 1, n)
 
 
 @cython.cfunc
@@ -102,23 +127,19 @@ def watch(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
     """Notes what unit `u` says of contested names, and lists its types: in `a.watched` and `a.tracked` those of classes
     that are, and in `a.plain` those of which only the variant is asked for. Nonzero: no memory.
     """
-    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
-    p: cython.pointer[uint32_t] = e.class_list.p + t.classes
-    i: uint32_t
+    n: uint32_t = e.kept[u].n_types
+    p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     a.watched.n = a.tracked.n = a.plain.n = 0
     a.round += 1
     a.disturbed = False
     if not (
-        u32s_reserve(cython.address(a.watched), t.n_types)
-        and u32s_reserve(cython.address(a.tracked), t.n_types)
-        and u32s_reserve(cython.address(a.plain), t.n_types)
+        u32s_reserve(cython.address(a.watched), n)
+        and u32s_reserve(cython.address(a.tracked), n)
+        and u32s_reserve(cython.address(a.plain), n)
     ):
         return 1
-    if a.varies:
-        note_all(a, p, t.n_types)
-        return 0
-    i = next_watched(a.watch, WANTED, p, 1, t.n_types)
-    while i < t.n_types:
-        note_entry(a, p[i], i, a.watch[p[i] & CLASS_BITS])
-        i = next_watched(a.watch, WANTED, p, i + 1, t.n_types)
+    if a.many_plain:
+        note_all(a, p, n)
+    else:
+        note_few(a, p, n)
     return 0

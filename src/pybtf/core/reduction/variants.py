@@ -14,7 +14,7 @@ anyhow.)
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import qsort
-from cython.cimports.libc.string import memset
+from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, KeptUnit
 from cython.cimports.pybtf.core.reduction.analysis import *
@@ -32,29 +32,26 @@ IS_WILD = cython.declare(uint8_t, 3)
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def count_units(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
-    """Counts the units that have each definition of a name with several."""
+def count_types(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
+    """Sets `count` to how many types of each class there are in all units."""
     u: uint32_t
     i: uint32_t
-    c: uint32_t
-    p: cython.pointer[uint32_t]
-    t: cython.pointer[KeptUnit]
-    for c in range(1, a.n):
-        a.watch[c] = CONTESTED if a.marks[c] & FULL and a.marks[a.key[c]] & CONFLICT else 0
-    for u in range(e.n_kept):
-        t = cython.address(e.kept[u])
-        p = e.class_list.p + t.classes
-        i = next_watched(a.watch, CONTESTED, p, 1, t.n_types)
-        while i < t.n_types:
-            a.count[p[i]] += 1
-            i = next_watched(a.watch, CONTESTED, p, i + 1, t.n_types)
+    n: cython.size_t = min(a.n, e.occurrences.n)
+    memcpy(a.count, e.occurrences.p, n * cython.sizeof(uint32_t))
+    if CHECKED:
+        for u in range(e.n_kept):
+            for i in range(1, e.kept[u].n_types):
+                a.count[e.class_list.p[e.kept[u].classes + i]] -= 1
+        for i in range(a.n):
+            CHECK(a.count[i] == 0, "the types of a class were not counted right")
+        memcpy(a.count, e.occurrences.p, n * cython.sizeof(uint32_t))
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def choose(a: cython.pointer[Analysis], key: uint32_t, clear: cython.bint) -> cython.bint:
-    """Makes the definition in most units the usual one; `clear`: only if it is in four times as many as any other."""
+    """Makes the definition of which there are most the usual one; `clear`: only if of any other there are a quarter."""
     c: uint32_t = a.first_member[key]
     best: uint32_t = 0
     second: uint32_t = 0
@@ -202,7 +199,7 @@ def tint_minor(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint3
 @cython.nogil
 @cython.exceptval(check=False)
 def weigh(e: cython.pointer[Encoder], a: cython.pointer[Analysis], sites: cython.pointer[U64s]) -> cython.int:
-    """Multiplies the counts of definitions with the number of types that would be odd by them, in the first of their
+    """Multiplies the counts of definitions by the number of types that would be odd by them, in the first of their
     units. `sites`: unit and class, in order. Nonzero: no memory.
     """
     at: cython.size_t
@@ -269,7 +266,7 @@ def choose_usual(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyt
     failed: cython.int
     sites: U64s
     memset(cython.address(sites), 0, cython.sizeof(U64s))
-    count_units(e, a)
+    count_types(e, a)
     failed = choose_clear(e, a, cython.address(sites))
     if sites.n and not failed:
         qsort(sites.p, sites.n, cython.sizeof(uint64_t), compare_numbers)
@@ -301,6 +298,7 @@ def find_odd_in(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint
         if a.tint[c]:
             p[i] |= APART
             a.marks[c] |= ODD
+            a.count[c] += 1
             if a.first_odd[c] == NO_UNIT:
                 a.first_odd[c] = u
             if a.tint[c] == IS_WILD:
@@ -313,23 +311,11 @@ def find_odd_in(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint
 @cython.nogil
 @cython.exceptval(check=False)
 def find_common(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
-    """Marks the odd classes that have usual types. Each is looked for until there is one."""
-    u: uint32_t
-    i: uint32_t
+    """Marks the odd classes that have usual types: fewer are odd (`count`) than there are."""
     c: uint32_t
-    p: cython.pointer[uint32_t]
-    t: cython.pointer[KeptUnit]
     for c in range(1, a.n):
-        a.watch[c] = WATCHED if a.marks[c] & ODD else 0
-    for u in range(e.n_kept):
-        t = cython.address(e.kept[u])
-        p = e.class_list.p + t.classes
-        i = next_watched(a.watch, WATCHED, p, 1, t.n_types)
-        while i < t.n_types:
-            if not p[i] & APART:
-                a.marks[p[i]] |= COMMON
-                a.watch[p[i]] = 0
-            i = next_watched(a.watch, WATCHED, p, i + 1, t.n_types)
+        if a.marks[c] & ODD and a.count[c] < e.occurrences.p[c]:
+            a.marks[c] |= COMMON
 
 
 @cython.cfunc
@@ -343,6 +329,7 @@ def find_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.
     p: cython.pointer[uint32_t]
     t: cython.pointer[KeptUnit]
     found: cython.bint
+    memset(a.count, 0, a.n * cython.sizeof(uint32_t))
     for c in range(1, a.n):
         a.watch[c] = WATCHED if a.marks[c] & (MINOR | WILD) else 0
         # Of names, only that a unit has one twice is of interest. If that is an enumeration, one of the two is MINOR.
