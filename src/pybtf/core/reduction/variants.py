@@ -51,7 +51,7 @@ def count_types(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
 @cython.nogil
 @cython.exceptval(check=False)
 def choose(a: cython.pointer[Analysis], key: uint32_t, clear: cython.bint) -> cython.bint:
-    """Makes the definition of which there are most the usual one; `clear`: only if of any other there are a quarter."""
+    """Makes the definition of which there are most the usual one; `clear`: only if no other has a quarter of that."""
     c: uint32_t = a.first_member[key]
     best: uint32_t = 0
     second: uint32_t = 0
