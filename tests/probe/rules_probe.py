@@ -1,14 +1,15 @@
-"""The doors through which tests reach the function rules, which are not visible from Python otherwise.
+"""The doors through which tests reach rules of the core that are not visible from Python otherwise.
 
-Each door takes plain tuples and dictionaries, builds the C structures from them, calls one rule, and returns
-what it found. Nothing of the product imports this module.
+Each door but the last takes plain tuples and dictionaries, builds the C structures from them, calls one rule, and
+returns what it found. The last looks at a run. Nothing of the product imports this module.
 """
 
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.classes.class_record import CLASS_CHUNK, ClassTable
+from cython.cimports.pybtf.core.btf.kinds import KIND_FUNC_PROTO, KIND_FWD, KIND_PTR, KIND_STRUCT
+from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.dwarf.abbrevs import AbbrevDecl, AbbrevTable, abbrevs_free, abbrevs_read
 from cython.cimports.pybtf.core.dwarf.forms import OP_END, OP_IMPLICIT
 from cython.cimports.pybtf.core.dwarf.locations import (
@@ -19,6 +20,8 @@ from cython.cimports.pybtf.core.dwarf.locations import (
     location_read,
 )
 from cython.cimports.pybtf.core.elf.function_table import SYM_CLONE, SYM_SUFFIXED, FuncTable
+from cython.cimports.pybtf.core.encode.assemble import assembled_id
+from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, Encoder, KeptUnit
 from cython.cimports.pybtf.core.functions.calling_convention import (
     Machine,
     analyse_function,
@@ -35,6 +38,7 @@ from cython.cimports.pybtf.core.functions.function_merge import (
 )
 from cython.cimports.pybtf.core.functions.packed_structs import infer_packed
 from cython.cimports.pybtf.core.functions.prototype_match import types_match
+from cython.cimports.pybtf.core.inputs import Inputs
 from cython.cimports.pybtf.core.model.debug_sections import DebugSections, Span
 from cython.cimports.pybtf.core.model.dwarf_unit import (
     F_OPTIMIZED,
@@ -447,3 +451,50 @@ def probe_combine(entries, states, classes: ProbeClasses, *, consistent=True, tr
         emission_free(cython.address(out))
         free_table(cython.address(table))
         free(array)
+
+
+# ---------------------------------------------------------------- what is kept of the units
+
+
+@cython.cfunc
+def described(run: Inputs, c: uint32_t) -> str:
+    """A class in words, pointers as `*` before what they are to; of a variant the class, and a bit for each name."""
+    r: cython.pointer[cython.const[uint32_t]] = class_record(run.e.classes, c)
+    kind: uint32_t = record_kind(r)
+    if kind == KIND_VARIANT:
+        return f"{described(run, r[REC_NAME])}, {'defined' if r[REC_HEAD] & 1 else 'declared'}"
+    if kind == KIND_PTR:
+        return f"*{described(run, r[REC_THIRD])}" if r[REC_THIRD] else "*void"
+    if kind == KIND_FUNC_PROTO:
+        return f"function of {r[REC_COUNT]}"
+    name: str = run.text(r[REC_NAME])
+    if kind == KIND_FWD:
+        return f"struct {name}; declared"
+    return f"struct {name} of {r[REC_THIRD]}" if kind == KIND_STRUCT else name
+
+
+def probe_kept(run: Inputs):
+    """What became of the types of a run that notes DIEs, once it has encoded: of each unit whether it is kept whole,
+    and its types, each as (class, apart?, kept?, id); and of each declaration of which the de-duplication was told the
+    id of the definition, and the unit by whose end it is resolved. Ids are those of what types were mapped to.
+    """
+    e: cython.pointer[Encoder] = cython.address(run.e)
+    t: cython.pointer[KeptUnit]
+    u: uint32_t
+    i: uint32_t
+    id: uint32_t
+    entry: uint32_t
+    units = []
+    for u in range(e.n_kept):
+        t = cython.address(e.kept[u])
+        types = []
+        for i in range(1, t.n_types):
+            entry = e.class_list.p[t.classes + i]
+            id = assembled_id(e, u, i)
+            kept = bool(t.first_id <= id < t.first_id + t.n)
+            while run.map[id] != id:
+                id = run.map[id]
+            types.append((described(run, entry & CLASS_BITS), bool(entry & APART), kept, id))
+        units.append((bool(t.whole), types))
+    ends = {e.kept[u].first_id + e.kept[u].n: u for u in reversed(range(e.n_kept))}
+    return units, [(e.resolved.p[i + 1], ends[e.resolved.p[i + 2]]) for i in range(0, e.resolved.n, 3)]

@@ -1,6 +1,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from pybtf.core.run import Run
+
 def probe_abbrevs(section: bytes, tables: Sequence[tuple[int, int, int, int]]) -> list[tuple[object, ...]]: ...
 def probe_location(
     kind: Literal["block", "list", "listx"] | str,
@@ -54,3 +56,4 @@ def probe_combine(
     consistent: bool = True,
     true_signature: bool = False,
 ) -> tuple[list[tuple[str, int, bool, bool, int]], list[int]]: ...
+def probe_kept(run: Run) -> tuple[list[tuple[bool, list[tuple[str, bool, bool, int]]]], list[tuple[int, int]]]: ...
