@@ -61,12 +61,12 @@ cdef enum:                      # tints of a class in the unit at hand, while th
 cdef enum:                      # of a class: what is to be done where a unit has a type of it
     WATCHED = 1                 # its entry may change, or decides something
     CONTESTED = 2               # it defines or declares a name that may have several definitions
-    REACHING = 4                # it may reach a class that is not separate
+    REACHING = 4                # it may reach a mixed class
     TAINTED = 8                 # its first usual type may reach an undecided type
     TAINTED_ODD = 16            # one of the others that are kept may
     COMPARED = 32               # libbpf compares its types by what they reach
     VARIES = 64                 # it is not compared, and has slots; not WATCHED besides: only its variant is asked for
-    TRACKED = 128               # `settled` or `count` is of interest
+    TRACKED = 128               # `settled` or `odd_units` is of interest
     WANTED = WATCHED | CONTESTED | TAINTED | TAINTED_ODD | TRACKED
 
 cdef enum:
@@ -96,7 +96,8 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     uint32_t *masks_at          # first mask, plus 1
     uint32_t *event             # by key: the unit by which a declaration is surely resolved, NO_UNIT none
     Variants *variants
-    uint32_t *settled           # the first unit with a decided type, NO_UNIT none yet
+    uint32_t *settled           # the first unit with a decided type; of a class that is not compared, with one that
+                                # refers to a decided type; NO_UNIT none yet
     uint32_t *contact           # by key: the first unit in which it could be resolved to an odd definition
     uint16_t *marks
     uint8_t *tint               # in work: what its types are in the unit at hand; each file has its own values
@@ -124,6 +125,7 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     U32s tracked                # ... of types that are tracked
     U32s plain                  # ... of those of which only the variant is asked for
     U32s met                    # keys, each with a unit: see resolved.py
+    uint32_t *odd_units         # of undecided.py: `count` in its last sense
 
 cdef void refs_of(const uint32_t *r, Refs *out) noexcept nogil
 cdef bint spend(Analysis *a, uint64_t steps) noexcept nogil

@@ -9,9 +9,9 @@ the same everywhere, and for comparisons that this could affect:
   another one; all others are usual types (variants.py). Odd types are all kept, as they are few.
 - Usual types of a class are taken for one. No odd type is taken for a usual one, unless a declaration stands where they
   would differ. A class of which that is sure is *separate* (separate.py).
-- Of a class that is not, it is open which type a usual one is taken for. If the declarations are resolved for good
-  before odd types come near, only some units must be kept whole for that (undecided.py, resolved.py). Otherwise the
-  class is *uncertain*.
+- Of a class that is not, a *mixed* one, it is open which type a usual one is taken for. If the declarations are
+  resolved for good before odd types come near, only some units must be kept whole for that (undecided.py, resolved.py).
+  Otherwise the class is *uncertain*.
 - What reaches an uncertain class in some unit is uncertain, and all types of uncertain classes are kept. The rest keeps
   the first usual type of each class, finer where pointers to a declaration and to a definition are two (refine.py).
 
@@ -202,7 +202,7 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         a.visited = at + 5 * n
         a.depth = at + 6 * n
         a.usual = at + 7 * n
-        a.count = at + 8 * n
+        a.count = a.odd_units = at + 8 * n
         a.here = at + 9 * n
         a.definition = at + 10 * n
         a.first_odd = at + 11 * n

@@ -257,8 +257,10 @@ def push_resolved(e: cython.pointer[Encoder], a: cython.pointer[Analysis], k: ui
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def settle(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: cython.pointer[Name]) -> cython.int:
-    """What follows for a name that is asked for. Nonzero: no memory."""
+def conclude(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: cython.pointer[Name]) -> cython.int:
+    """What follows for a name that is asked for: nothing, that it is listed as resolved, or that everything is kept
+    (`tired`). Nonzero: no memory.
+    """
     usual: uint32_t = a.usual[x.key]
     if x.first >= x.last:
         return 0
@@ -311,7 +313,7 @@ def answer(
         if not a.marks[m.of] & UNCERTAIN:
             earliest(cython.address(x.sure), at)
     for i in range(q.n_names):
-        if settle(e, a, cython.address(q.names[i])):
+        if conclude(e, a, cython.address(q.names[i])):
             return 1
     return 0
 
@@ -320,7 +322,7 @@ def answer(
 @cython.nogil
 @cython.exceptval(check=False)
 def list_met(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """Settles what `note_met` has noted of all units. Nonzero: no memory."""
+    """Finds out what the names that `note_met` has noted of all units ask for. Nonzero: no memory."""
     q: Questions
     failed: cython.int
     if a.met.n == 0:

@@ -3,7 +3,7 @@
 A class may be odd in some units and usual in others. Two such types are compared name by name. They are surely told
 apart if some name that the class mentions directly is defined in both units, once, and differently: as different
 classes, or as one class that is odd here and usual there and of which, in turn, odd and usual types are told apart. If
-that holds for each odd and each usual type, the class is *separate*.
+that holds for each odd and each usual type, the class is *separate*. If not, it is *mixed* (`is_mixed`).
 
 A *slot* is such a name, or a typedef or nameless struct that stands between. For each class with slots it is noted in
 which units its types were first met with the name declared and defined. That says
@@ -15,10 +15,10 @@ which units its types were first met with the name declared and defined. That sa
   where usual definitions may be taken for odd ones, which come before. An event has to come before these as well.
 
 If no event comes before the first contact, the classes that meet the declaration here and the definition there are
-uncertain, and so are the classes that are not separate.
+uncertain, and so are the mixed classes.
 
-If each event comes before, a class that is not separate only leaves open to which of two candidates, usual or odd, a
-usual type goes that has the declaration (undecided.py).
+If each event comes before, a mixed class only leaves open to which of two candidates, usual or odd, a usual type goes
+that has the declaration (undecided.py).
 """
 
 import cython

@@ -1,25 +1,30 @@
 """Usual types that may be taken for odd ones, and the units that are kept whole for them.
 
-A usual type is *decided* in its unit if it surely differs from all odd types of its class: by a slot that says so, as
-in separate.py, or by one whose type is decided itself. All decided types of a class are taken for one; the first of
-them is *settled*. The others, *undecided*, are taken for that one or for an odd type. They bring nothing new once the
-class is settled. Which of the two they go to matters only to what refers to them and remains in the result. So a unit
-is kept whole in which
+All of this is about *mixed* classes (`is_mixed`): those with odd types and usual ones that separate.py cannot tell
+apart. A usual type of such a class is *decided* in its unit if it surely differs from all odd types of the class: by a
+slot that says so, as in separate.py, or by one whose type is decided itself. All decided types of a class are taken for
+one; the first of them is *settled*. The others, *undecided*, are taken for that one or for an odd type. They bring
+nothing new once the class is settled. Which of the two they go to matters only to what refers to them and remains in
+the result. So a unit is kept whole in which
 
 - an undecided type comes before its class is settled, unless it is *captured*: its unit only declares the names by
-  which odd types could be told from it, so it is taken for any of them;
-- a type of a class that is not separate may resolve a declaration, or not, before something else is sure to;
-- a type that is kept, a variable, a tag or a function refers to an undecided one;
-- a type that is kept has odd ones of its class before, and refers to a type of a class that is not separate: what
-  stands for that may not tell them apart;
+  which odd types could be told from it, so it is taken for any of them (`comes_too_early`);
 - a type that is not compared, a pointer for instance, refers to an undecided one, unless the same pointer is there
-  already for either outcome: one to the settled type, and one in each unit that has the odd type.
+  already for either outcome: one to the settled type, and one in each unit that has the odd type (`tint_users`);
+- a usual type of a mixed class may resolve a declaration, or not, before something else is sure to (`may_resolve`);
+- a compared type that is kept refers to an undecided one; or it has odd ones of its class before, and refers to a type
+  of a mixed class: what stands for that may not tell them apart (`firsts_need_unit`);
+- a variable, a tag or a function refers to an undecided one (`records_refer`).
 
 Undecided types of units that are whole, and what is not compared and refers to them, stand for no other.
 
-A decided type may still go to an odd one, if it is reached by another whose comparison meets an undecided type. So all
-types of a class that is not separate are undecided in a unit with an undecided type, or with one that is *tainted*: of
-a class whose first usual type is in such a unit, or odd, where odd types of the class are in such units.
+A decided type may still go to an odd one, if it is reached by another whose comparison meets an undecided type. So if a
+unit has one undecided type, all its types of mixed classes count as undecided, and the unit is *disturbed*. A class is
+*tainted* if its first usual type is in a disturbed unit, and units with tainted types are disturbed, too. Odd types in
+disturbed units taint their class for units with odd types of it.
+
+`decide` is called for each unit in order, between `watch` and what refine.py makes of it. In between, the tint
+UNDECIDED is on the classes of undecided types and of what refers to these without being compared.
 """
 
 import cython
@@ -46,7 +51,9 @@ from cython.cimports.pybtf.core.support.memory import U32s
 @cython.inline
 @cython.exceptval(check=False)
 def meant(a: cython.pointer[Analysis], to: uint32_t) -> uint32_t:
-    """The class that a reference to class or key `to` is to, in the unit at hand; 0 it is declared, or there twice."""
+    """What a reference to class or key `to` leads to in the unit at hand: a class. 0: the name is only declared there,
+    or there twice.
+    """
     if a.here[to] != a.round:
         return to
     return a.definition[to] & CLASS_BITS if a.definition[to] != MANY else 0
@@ -90,7 +97,7 @@ def spread_reaching(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> 
 @cython.nogil
 @cython.exceptval(check=False)
 def prepare(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """What is to be watched for, before the first unit. Nonzero: no memory."""
+    """Says in `watch` what is asked of the types of each class, before the first unit. Nonzero: no memory."""
     c: uint32_t
     k: uint32_t
     plain: uint64_t = 0
@@ -130,7 +137,9 @@ def prepare(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.i
 @cython.nogil
 @cython.exceptval(check=False)
 def decided_slots(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> uint64_t:
-    """The slots of a class whose usual types, in the unit at hand, surely differ from odd types of their class."""
+    """The slots of class `c` that lead, in the unit at hand, to a compared type which is not undecided, as far as is
+    known.
+    """
     mask: uint64_t = 0
     i: uint32_t
     to: uint32_t
@@ -146,8 +155,8 @@ def decided_slots(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: ui
 @cython.inline
 @cython.exceptval(check=False)
 def may_be_undecided(a: cython.pointer[Analysis], entry: uint32_t, u: uint32_t) -> cython.bint:
-    """Whether the class of this entry is not separate, and some unit up to `u` has odd types of it. Otherwise no
-    question arises.
+    """Whether this is a usual type of a mixed class, and some unit up to `u` has odd types of it. Otherwise no question
+    arises.
     """
     if entry & APART or not a.watch[entry] & COMPARED or u < a.first_odd[entry]:
         return False
@@ -175,7 +184,11 @@ def is_captured(a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> cython
 @cython.nogil
 @cython.exceptval(check=False)
 def note_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Gives undecided types of unit `u`, those of `a.tracked`, a tint. Whether there are some."""
+    """Whether unit `u` has undecided types, going by its own types alone. These have a tint then, and no others.
+
+    At first all types that may be undecided are. Each that is told apart by what is decided is decided itself, until
+    there are no more.
+    """
     p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     at: cython.size_t
     c: uint32_t
@@ -202,7 +215,24 @@ def note_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: u
     return found
 
 
-# ---- what refers to them ------------------------------------------------------------------------------------------
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def disturb(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
+    """Gives the tint to all types of unit `u` that may be undecided, decided or not. Whether there are some."""
+    p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
+    at: cython.size_t
+    c: uint32_t
+    found: cython.bint = False
+    for at in range(a.tracked.n):
+        c = p[a.tracked.p[at]]
+        if may_be_undecided(a, c, u):
+            a.tint[c] |= UNDECIDED
+            found = True
+    return found
+
+
+# ---- why a unit is kept whole -------------------------------------------------------------------------------------
 
 
 @cython.cfunc
@@ -210,15 +240,15 @@ def note_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: u
 @cython.inline
 @cython.exceptval(check=False)
 def is_undecided(a: cython.pointer[Analysis], to: uint32_t) -> cython.bint:
-    """Whether a reference to `to` leads, in the unit at hand, to an undecided type."""
+    """Whether a reference to class or key `to` leads, in the unit at hand, to an undecided type."""
     return to != 0 and (a.tint[meant(a, to)] & UNDECIDED) != 0
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def refers(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> cython.bint:
-    """Whether types of class `c` refer to an undecided one directly, in the unit at hand."""
+def refers_to_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> cython.bint:
+    """Whether the record of class `c` refers to an undecided type of the unit at hand, or to what has its tint."""
     k: uint32_t
     f: Refs
     refs_of(class_record(e.classes, c), cython.address(f))
@@ -233,9 +263,9 @@ def refers(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t)
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def only_name(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> uint32_t:
-    """The definition, in the unit at hand, of the only name that a class which is not compared has in its slots; 0:
-    there are other slots, or it is not of the usual class.
+def only_definition(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> uint32_t:
+    """The entry in the unit at hand that defines the only slot of class `c`, which is not compared. 0: there are other
+    slots, the slot is no name, or what defines it is not of the usual class.
     """
     k: uint32_t
     if not a.watch[c] & VARIES or a.n_slots[c] != 1:
@@ -249,8 +279,8 @@ def only_name(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def reaches_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> cython.bint:
-    """Whether a slot of class `c` is undecided in the unit at hand."""
+def has_undecided_slot(a: cython.pointer[Analysis], c: uint32_t) -> cython.bint:
+    """Whether a slot of class `c` leads, in the unit at hand, to an undecided type."""
     i: uint32_t
     for i in range(a.n_slots[c]):
         if is_undecided(a, a.slots[a.slots_at[c] + i].to):
@@ -261,9 +291,24 @@ def reaches_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def references_matter(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Whether undecided types of the unit bring something new, or what is not compared and refers to them, which gets
-    a tint as well.
+def comes_too_early(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
+    """Whether an undecided type of unit `u` may be new: its class is not settled, and it is not captured."""
+    p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
+    at: cython.size_t
+    c: uint32_t
+    for at in range(a.tracked.n):
+        c = p[a.tracked.p[at]] & CLASS_BITS
+        if a.watch[c] & COMPARED and a.tint[c] & UNDECIDED and a.settled[c] == NO_UNIT and not is_captured(a, c, u):
+            return True
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def tint_users(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
+    """Gives the tint to what is not compared and has a slot with an undecided type. Whether such a type of unit `u` may
+    be new: not if there is one for the settled type, and one in each unit with the odd type.
     """
     p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     at: cython.size_t
@@ -272,29 +317,28 @@ def references_matter(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u
     new: cython.bint = False
     for at in range(a.watched.n):
         c = p[a.watched.p[at]] & CLASS_BITS
-        if a.watch[c] & COMPARED:
-            new = new or (a.tint[c] & UNDECIDED and a.settled[c] == NO_UNIT and not is_captured(a, c, u))
-        elif reaches_undecided(e, a, c):
-            a.tint[c] |= UNDECIDED
-            to = only_name(e, a, c)
-            if to == 0 or a.settled[c] == NO_UNIT or a.count[c] != a.count[to]:
-                new = True
+        if a.watch[c] & COMPARED or not has_undecided_slot(a, c):
+            continue
+        a.tint[c] |= UNDECIDED
+        to = only_definition(e, a, c)
+        if to == 0 or a.settled[c] == NO_UNIT or a.odd_units[c] != a.odd_units[to]:
+            new = True
     return new
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def changes(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> cython.bint:
-    """Whether a type of class `c`, the first, can be told from odd types only by what it refers to in its unit, and
-    not by what stands for that: there a name may be declared.
+def needs_own_targets(a: cython.pointer[Analysis], entry: uint32_t, u: uint32_t) -> cython.bint:
+    """Whether what tells a type of unit `u` from odd ones may be in the types that it refers to there. What stands for
+    these, from other units, may only declare the names by which they differ.
     """
     i: uint32_t
     to: uint32_t
-    if not may_be_undecided(a, c, u):
+    if not may_be_undecided(a, entry, u):
         return False
-    for i in range(a.n_slots[c]):
-        to = meant(a, a.slots[a.slots_at[c] + i].to)
+    for i in range(a.n_slots[entry]):
+        to = meant(a, a.slots[a.slots_at[entry] + i].to)
         if to and a.watch[to] & COMPARED and is_mixed(a, to):
             return True
     return False
@@ -312,11 +356,11 @@ def first_usual(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def types_remain(
+def firsts_need_unit(
     e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t, found: cython.bint
 ) -> cython.bint:
-    """Whether a compared type that is the first of its class needs what it refers to; `found`: there is something
-    undecided.
+    """Whether a compared type of unit `u` that may stand for others must be kept with what it refers to there; `found`:
+    the unit has undecided types.
     """
     p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     list_: cython.pointer[U32s] = cython.address(a.watched) if found else cython.address(a.tracked)
@@ -326,7 +370,7 @@ def types_remain(
         c = p[list_.p[at]] & CLASS_BITS
         if not a.watch[c] & COMPARED or first_usual(e, a, c) < u:
             continue
-        if (found and refers(e, a, c)) or changes(e, a, p[list_.p[at]], u):
+        if (found and refers_to_undecided(e, a, c)) or needs_own_targets(a, p[list_.p[at]], u):
             return True
     return False
 
@@ -334,8 +378,10 @@ def types_remain(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def records_remain(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Whether a tag, a variable or a function of the unit refers to what is undecided. Functions are taken in order."""
+def records_refer(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
+    """Whether a tag, a variable or a function of unit `u` refers to something undecided. To be called with ascending
+    `u`, as functions are listed in that order (`next_state`).
+    """
     t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     i: uint32_t
     k: uint32_t
@@ -363,9 +409,10 @@ def records_remain(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: u
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def resolves(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Whether a usual type of the unit may resolve a declaration before it is sure to be resolved, or be taken for an
-    odd type that is kept, and resolve nothing.
+def may_resolve(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
+    """Whether a type of unit `u` may resolve a declaration, or be taken for an odd type and resolve nothing, before the
+    event, by which it is resolved for sure. It may if some types of its class, usual or odd, have a slot declared, and
+    some have the usual definition.
     """
     p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     at: cython.size_t
@@ -384,31 +431,16 @@ def resolves(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_
     return False
 
 
-# ---- what is told by way of other types ---------------------------------------------------------------------------
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def disturb(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Makes all types of `a.tracked` undecided that may be. Whether there are some."""
-    p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
-    at: cython.size_t
-    c: uint32_t
-    found: cython.bint = False
-    for at in range(a.tracked.n):
-        c = p[a.tracked.p[at]]
-        if may_be_undecided(a, c, u):
-            a.tint[c] |= UNDECIDED
-            found = True
-    return found
+# ---- what that means for later units ------------------------------------------------------------------------------
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def taint(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
-    """Taints the classes that have a type in unit `u` with which others are compared later."""
+    """Taints the classes of those types of unit `u`, a disturbed one, with which others are compared later: the first
+    usual ones; and those that are kept for themselves, but only for units with such types.
+    """
     t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     i: uint32_t
     c: uint32_t
@@ -426,14 +458,13 @@ def taint(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
             a.watch[c] |= TAINTED
 
 
-# ---- one unit -----------------------------------------------------------------------------------------------------
-
-
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def note_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
-    """Notes what is settled by unit `u`, and which odd types it has."""
+    """Notes for the next units which classes unit `u` settles (`settled`), and of which it has odd types (`odd_units`).
+    A class that is not compared is settled if its only slot is of the usual class and not undecided.
+    """
     p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     at: cython.size_t
     c: uint32_t
@@ -444,30 +475,38 @@ def note_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
         if not a.watch[c] & TRACKED or a.visited[c] == a.stamp:
             continue
         a.visited[c] = a.stamp
-        to = only_name(e, a, c)
+        to = only_definition(e, a, c)
         if p[a.tracked.p[at]] & APART:
             if a.watch[c] & COMPARED or to & APART:
-                a.count[c] += 1
+                a.odd_units[c] += 1
         elif not a.tint[c] and a.settled[c] == NO_UNIT and (to or a.watch[c] & COMPARED):
             a.settled[c] = u
+
+
+# ---- one unit -----------------------------------------------------------------------------------------------------
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def decide(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Gives a tint to the types of `a.watched` that are undecided in unit `u`, or refer to such without being compared.
-    Whether the unit must be whole for that. To be called for all units, in order.
+    """Gives the tint to what is undecided in unit `u`, and notes what that means for the next units. Whether the unit
+    must be whole. To be called for all units, in order; refine.py takes the tints away.
     """
     found: cython.bint
-    new: cython.bint
+    new: cython.bint = False
     if not a.mixed:
         return False
+    # All or none of those that may be: by way of one that is undecided, or tainted, others are (see above).
     found = note_undecided(e, a, u)
     if found or a.disturbed:
         found = disturb(e, a, u)
-    new = found and references_matter(e, a, u)
+    # `settled` and `odd_units` speak of the units before this one.
+    if found:
+        new = tint_users(e, a, u)
+        new = new or comes_too_early(e, a, u)
+    # From here on, of this one as well.
     note_unit(e, a, u)
     if found:
         taint(e, a, u)
-    return new or resolves(e, a, u) or types_remain(e, a, u, found) or (found and records_remain(e, a, u))
+    return new or may_resolve(e, a, u) or firsts_need_unit(e, a, u, found) or (found and records_refer(e, a, u))
