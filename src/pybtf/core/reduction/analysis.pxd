@@ -125,6 +125,9 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     U32s tracked                # ... of types that are tracked
     U32s plain                  # ... of those of which only the variant is asked for
     U32s met                    # keys, each with a unit: see resolved.py
+    U32s firsts                 # of refine.py, by class or variant: the first unit with a type that stands for others
+    U32s more                   # ... of the unit at hand: small ids of such types that append_unit.py has dropped
+    U32s scratch                # ... in work: a record
     uint32_t *odd_units         # of undecided.py: `count` in its last sense
 
 cdef void refs_of(const uint32_t *r, Refs *out) noexcept nogil

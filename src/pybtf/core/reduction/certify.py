@@ -234,5 +234,8 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         u32s_free(cython.address(a.tracked))
         u32s_free(cython.address(a.plain))
         u32s_free(cython.address(a.met))
+        u32s_free(cython.address(a.firsts))
+        u32s_free(cython.address(a.more))
+        u32s_free(cython.address(a.scratch))
     free(room)
     return encoder_fail(e, ENCODE_MEMORY) if status else 0

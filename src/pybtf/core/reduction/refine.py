@@ -4,10 +4,11 @@ Uncertainty spreads upwards: a class is uncertain if it reaches an uncertain one
 defines (`spread`). What other units define does not count, as a comparison never leaves the unit of the new type on
 that side.
 
-Then the class list is rewritten (`refine`). All types of uncertain classes stand apart, as odd types do. Besides,
+Then the class list is rewritten, unit by unit (`refine`). Types of uncertain classes stand apart, as odd types do, and
+so do undecided types of units that are kept whole (undecided.py). Besides,
 
 - types that are not compared, such as pointers, are told apart by which names they mention are declared and which
-  defined, of those with several definitions: they become types of a variant of their class;
+  defined, of those with several definitions: they become types of a *variant* of their class;
 - declarations that are surely resolved to their usual definition are listed for de-duplication (resolved.py).
 
 In a kernel with Rust code, half of all entries are pointers and the like that mention one such name, and nothing else
@@ -32,7 +33,7 @@ from cython.cimports.pybtf.core.reduction.restore import RESTORE_MEMORY, RESTORE
 from cython.cimports.pybtf.core.reduction.undecided import decide, is_captured, prepare
 from cython.cimports.pybtf.core.reduction.unit_names import contest, watch
 from cython.cimports.pybtf.core.support.check import CHECK
-from cython.cimports.pybtf.core.support.memory import U32s, u32s_free, u32s_push, u32s_reserve
+from cython.cimports.pybtf.core.support.memory import U32s, u32s_push, u32s_reserve
 
 ENTRIES_PER_STEP = cython.declare(uint32_t, 8)  # of the class list, where most are passed over
 
@@ -81,7 +82,7 @@ def spread_classes(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> c
 @cython.nogil
 @cython.exceptval(check=False)
 def spread_in_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """By names that the unit defines, to classes of `a.watched`. Whether anything has changed."""
+    """By names that unit `u` defines, to classes of `a.watched`. Whether anything has changed."""
     p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     at: cython.size_t
     k: uint32_t
@@ -139,19 +140,19 @@ def spread(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def variant(
-    e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], c: uint32_t
-) -> uint32_t:
-    """The variant of a class that is not compared that the unit at hand has. NO_CLASS: no memory."""
+def variant(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> uint32_t:
+    """The variant of class `c`, which is not compared, that the unit at hand has: a class of its own, made of `c` and a
+    bit for each of its names, set if the unit defines it. `c` itself if it has none. NO_CLASS: no memory.
+    """
     r: cython.pointer[uint32_t]
     i: uint32_t
     n: uint32_t = 0
     to: uint32_t
     words: uint32_t = (a.n_slots[c] + 31) // 32
-    scratch.n = 0
-    if not u32s_reserve(scratch, REC_HEAD + words):
+    a.scratch.n = 0
+    if not u32s_reserve(cython.address(a.scratch), REC_HEAD + words):
         return NO_CLASS
-    r = scratch.p
+    r = a.scratch.p
     memset(r, 0, (REC_HEAD + words) * cython.sizeof(uint32_t))
     for i in range(a.n_slots[c]):
         to = a.slots[a.slots_at[c] + i].to
@@ -172,16 +173,14 @@ def variant(
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def variant_here(
-    e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], c: uint32_t
-) -> uint32_t:
-    """As `variant`, where two variants of each class are remembered."""
+def known_variant(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> uint32_t:
+    """As `variant`, which is asked only if this is not one of the last two of the class (`Variants`)."""
     x: cython.pointer[Variants] = a.variants + c
     slots: cython.pointer[Slot] = a.slots + a.slots_at[c]
     defined: uint32_t = 0
     i: uint32_t
     if a.n_slots[c] > 32:
-        return variant(e, a, scratch, c)
+        return variant(e, a, c)
     for i in range(a.n_slots[c]):
         if a.definition[slots[i].to] and not a.watch[slots[i].to] & COMPARED:
             defined |= cython.cast(uint32_t, 1) << i
@@ -190,7 +189,7 @@ def variant_here(
         x.known[1] = x.known[0]
         x.defined[1] = x.defined[0]
         i = 0
-        x.known[0] = variant(e, a, scratch, c)
+        x.known[0] = variant(e, a, c)
         x.defined[0] = defined
     return x.known[i]
 
@@ -198,9 +197,9 @@ def variant_here(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
-    """Marks the entries of the unit that stand for no other, of types that are kept for what they are; and those that
-    are undecided, if the unit is whole. Takes the tints away. Nonzero: no memory.
+def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
+    """Has odd and uncertain types of unit `u` stand apart, and the unit kept whole for them. Whether others are
+    undecided, so that `place_undecided` is due.
     """
     t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
@@ -220,8 +219,21 @@ def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
             t.whole = True
         elif a.tint[c]:
             found = True
-    if not found:
-        return 0
+    return found
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def place_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
+    """If unit `u` is whole, has all stand apart that has the tint of undecided types, and resolved.py note the names by
+    which these are reached. Takes the tint away. Nonzero: no memory.
+    """
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
+    p: cython.pointer[uint32_t] = e.class_list.p + t.classes
+    at: cython.size_t
+    i: uint32_t
+    c: uint32_t
     if t.whole and note_met(e, a, u):
         return 1
     for at in range(a.watched.n):
@@ -241,14 +253,16 @@ def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def enter_first(e: cython.pointer[Encoder], a: cython.pointer[Analysis], firsts: cython.pointer[U32s]) -> cython.int:
-    """The first units of the classes; of those that are watched they are still to be found. Nonzero: no memory."""
+def begin_firsts(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+    """Fills `a.firsts`: with NO_UNIT for classes of which types may stand apart or become variants, so that it is still
+    to be found which unit is the first. Nonzero: no memory.
+    """
     c: uint32_t
-    if not u32s_reserve(firsts, a.n):
+    if not u32s_reserve(cython.address(a.firsts), a.n):
         return 1
-    firsts.n = a.n
+    a.firsts.n = a.n
     for c in range(a.n):
-        firsts.p[c] = NO_UNIT if c >= e.first_unit.n or a.watch[c] & (WATCHED | VARIES) else e.first_unit.p[c]
+        a.firsts.p[c] = NO_UNIT if c >= e.first_unit.n or a.watch[c] & (WATCHED | VARIES) else e.first_unit.p[c]
     return 0
 
 
@@ -257,35 +271,26 @@ def enter_first(e: cython.pointer[Encoder], a: cython.pointer[Analysis], firsts:
 @cython.inline
 @cython.exceptval(check=False)
 def note_first(
-    e: cython.pointer[Encoder],
-    firsts: cython.pointer[U32s],
-    more: cython.pointer[U32s],
-    c: uint32_t,
-    entry: uint32_t,
-    i: uint32_t,
-    u: uint32_t,
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t, entry: uint32_t, i: uint32_t, u: uint32_t
 ) -> cython.int:
-    """Notes that unit `u` has a type of class or variant `entry` of class `c`, its small id `i`. Nonzero: no memory."""
-    while firsts.n <= entry:
-        if not u32s_push(firsts, NO_UNIT):
+    """Small id `i` of unit `u` is a type of class `c` that may stand for others; `entry`: its variant, or `c`. If it is
+    the first of these, and append_unit.py has dropped it, it goes to `a.more`. Nonzero: no memory.
+    """
+    while a.firsts.n <= entry:
+        if not u32s_push(cython.address(a.firsts), NO_UNIT):
             return 1
-    if firsts.p[entry] == NO_UNIT:
-        firsts.p[entry] = u
-    return firsts.p[entry] == u and e.first_unit.p[c] != u and not u32s_push(more, i)
+    if a.firsts.p[entry] == NO_UNIT:
+        a.firsts.p[entry] = u
+    return a.firsts.p[entry] == u and e.first_unit.p[c] != u and not u32s_push(cython.address(a.more), i)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def rewrite(
-    e: cython.pointer[Encoder],
-    a: cython.pointer[Analysis],
-    firsts: cython.pointer[U32s],
-    scratch: cython.pointer[U32s],
-    more: cython.pointer[U32s],
-    u: uint32_t,
-) -> cython.int:
-    """Rewrites the entries of `a.watched`, and adds to `more`. Nonzero: no memory."""
+def rewrite(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
+    """Makes variants of the entries of `a.watched` that are not compared. Of all that do not stand apart, notes those
+    that are the first (`note_first`). Nonzero: no memory.
+    """
     p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     at: cython.size_t
     i: uint32_t
@@ -296,7 +301,7 @@ def rewrite(
         if c & APART:
             continue
         if a.watch[c] & VARIES:
-            p[i] = variant_here(e, a, scratch, c)
+            p[i] = known_variant(e, a, c)
             if p[i] == NO_CLASS:
                 return 1
         elif a.watch[c] & COMPARED and not a.marks[c] & (ODD | UNCERTAIN):
@@ -304,7 +309,7 @@ def rewrite(
             a.watch[c] &= ~WATCHED  # from now on, nothing is asked of its types
         elif is_captured(a, c, u):
             continue  # it stands for no other
-        if note_first(e, firsts, more, c, p[i], i, u):
+        if note_first(e, a, c, p[i], i, u):
             return 1
     return 0
 
@@ -312,21 +317,14 @@ def rewrite(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def rewrite_plain(
-    e: cython.pointer[Encoder],
-    a: cython.pointer[Analysis],
-    firsts: cython.pointer[U32s],
-    scratch: cython.pointer[U32s],
-    more: cython.pointer[U32s],
-    u: uint32_t,
-) -> cython.int:
+def rewrite_plain(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
     """As `rewrite`, of the entries of `a.plain`, which are many."""
     p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     at: cython.size_t
     i: uint32_t
     c: uint32_t
     defined: cython.bint
-    n: cython.size_t = more.n
+    n: cython.size_t = a.more.n
     x: cython.pointer[Variants]
     for at in range(a.plain.n):
         i = a.plain.p[at]
@@ -338,15 +336,15 @@ def rewrite_plain(
         CHECK(a.here[x.name] == a.round and not a.definition[x.name] & APART, "or it refers to an odd one")
         defined = a.definition[x.name] != 0
         if x.known[defined] == 0:
-            x.known[defined] = variant(e, a, scratch, c)
+            x.known[defined] = variant(e, a, c)
             x.defined[defined] = u
             if x.known[defined] == NO_CLASS:
                 return 1
         p[i] = x.known[defined]
-        if x.defined[defined] == u and note_first(e, firsts, more, c, p[i], i, u):
+        if x.defined[defined] == u and note_first(e, a, c, p[i], i, u):
             return 1
-    if n and more.n > n:
-        qsort(more.p, more.n, cython.sizeof(uint32_t), compare_ids)
+    if n and a.more.n > n:
+        qsort(a.more.p, a.more.n, cython.sizeof(uint32_t), compare_ids)
     return 0
 
 
@@ -362,33 +360,25 @@ def compare_ids(x: cython.p_const_void, y: cython.p_const_void) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def refine_unit(
-    e: cython.pointer[Encoder],
-    a: cython.pointer[Analysis],
-    firsts: cython.pointer[U32s],
-    scratch: cython.pointer[U32s],
-    more: cython.pointer[U32s],
-    u: uint32_t,
-) -> cython.int:
-    """Rewrites the entries of a unit and notes which classes and variants it is the first to have. `more`: in work,
-    what is to be kept besides what append_unit.py has. If that cannot be restored, or the unit is to be whole, it is
-    listed in `redo`. Nonzero: no memory.
+def refine_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
+    """Rewrites the entries of unit `u`. What is to be kept of it besides what append_unit.py has kept is restored. If
+    that cannot be done, or the unit is to be whole, it is listed in `e.redo`. Nonzero: no memory.
     """
     status: cython.int = RESTORE_NOT
     if watch(e, a, u):
         return 1
     if decide(e, a, u):
         e.kept[u].whole = True
-    if set_apart(e, a, u):
+    if set_apart(e, a, u) and place_undecided(e, a, u):
         return 1
-    more.n = 0
-    if rewrite(e, a, firsts, scratch, more, u) or rewrite_plain(e, a, firsts, scratch, more, u):
+    a.more.n = 0
+    if rewrite(e, a, u) or rewrite_plain(e, a, u):
         return 1
     if not e.kept[u].whole:
-        if more.n == 0:
+        if a.more.n == 0:
             return 0
         if not e.decode_again:
-            status = restore(e, a, more, u)
+            status = restore(e, a, cython.address(a.more), u)
     return status == RESTORE_MEMORY or (status != RESTORED and not u32s_push(cython.address(e.redo), u))
 
 
@@ -396,23 +386,19 @@ def refine_unit(
 @cython.nogil
 @cython.exceptval(check=False)
 def refine(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """See above. Sets `first_unit` anew, and fills `redo`. Nonzero: no memory."""
+    """Rewrites the class list, and `e.first_unit` with it; fills `e.redo` and `e.resolved`. See above. Nonzero: no
+    memory.
+    """
     u: uint32_t
-    failed: cython.int
-    scratch: U32s
-    more: U32s
-    firsts: U32s
-    memset(cython.address(scratch), 0, cython.sizeof(U32s))
-    memset(cython.address(more), 0, cython.sizeof(U32s))
-    memset(cython.address(firsts), 0, cython.sizeof(U32s))
-    failed = prepare(e, a) or enter_first(e, a, cython.address(firsts))
+    kept_before: U32s
+    if prepare(e, a) or begin_firsts(e, a):
+        return 1
     for u in range(e.n_kept):
-        failed = failed or refine_unit(
-            e, a, cython.address(firsts), cython.address(scratch), cython.address(more), u
-        )
-    failed = failed or list_resolved(e, a)
-    u32s_free(cython.address(scratch))
-    u32s_free(cython.address(more))
-    u32s_free(cython.address(e.first_unit))
-    e.first_unit = firsts
-    return failed
+        if refine_unit(e, a, u):
+            return 1
+    if list_resolved(e, a):
+        return 1
+    kept_before = e.first_unit
+    e.first_unit = a.firsts
+    a.firsts = kept_before
+    return 0
