@@ -6,7 +6,7 @@ names it mentions; what these mean is up to the unit. So this file, and those it
 the same everywhere, and for comparisons that this could affect:
 
 - Of the definitions of a name one is the *usual* one. A type is *odd* if it reaches, by what its own unit defines,
-  another one; all others are usual types (variants.py). Odd types are all kept, as they are few.
+  another one; all others are usual types (odd_types.py). Odd types are all kept, as they are few.
 - Usual types of a class are taken for one. No odd type is taken for a usual one, unless a declaration stands where they
   would differ. A class of which that is sure is *separate* (separate.py).
 - Of a class that is not, a *mixed* one, it is open which type a usual one is taken for. If the declarations are
@@ -50,9 +50,9 @@ from cython.cimports.pybtf.core.encode.encoder import (
 from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.array_masking import doubt_arrays
 from cython.cimports.pybtf.core.reduction.doubts import doubt_names, doubt_units, doubt_users, list_keys, measure
+from cython.cimports.pybtf.core.reduction.odd_types import choose_usual, find_odd
 from cython.cimports.pybtf.core.reduction.refine import refine, spread
 from cython.cimports.pybtf.core.reduction.separate import contacts, separate
-from cython.cimports.pybtf.core.reduction.variants import choose_usual, find_odd
 from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_push
 
 # Steps of comparison and spreading: types can be written that take a number of them that grows with the square of the

@@ -35,6 +35,7 @@ from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, KeptUnit
 from cython.cimports.pybtf.core.model.function_state import State
 from cython.cimports.pybtf.core.reduction.analysis import *
+from cython.cimports.pybtf.core.reduction.odd_types import add_user, give, pass_on
 from cython.cimports.pybtf.core.reduction.separate import (
     MASKED,
     defined_slots,
@@ -42,7 +43,6 @@ from cython.cimports.pybtf.core.reduction.separate import (
     told_apart,
 )
 from cython.cimports.pybtf.core.reduction.unit_names import contest
-from cython.cimports.pybtf.core.reduction.variants import add_user, give, pass_on
 from cython.cimports.pybtf.core.support.memory import U32s
 
 

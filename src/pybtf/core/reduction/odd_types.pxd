@@ -1,4 +1,4 @@
-# Which definition of a name is the usual one, and which types reach another (see variants.py).
+# Which definition of a name is the usual one, and which types reach another (see odd_types.py).
 
 from libc.stdint cimport uint8_t, uint32_t
 from pybtf.core.encode.encoder cimport Encoder
