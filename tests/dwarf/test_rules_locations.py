@@ -220,7 +220,23 @@ def test_addresses_of_variables(expr: bytes, address: int | None) -> None:
     assert probe_address(expr, addr=bytes(8) + struct.pack("<QQ", 0x11, 0x22), addr_base=8) == address
 
 
-@given(st.binary(max_size=60), st.integers(2, 5), st.sampled_from((4, 8)), st.integers(0, 70))
+@pytest.mark.parametrize("size", [2, 4, 8])
+def test_addresses_are_as_wide_as_the_unit_says(size: int) -> None:
+    """Those of AVR and MSP430 have 2 bytes, of which clang writes tables, too."""
+
+    def address(value: int) -> bytes:
+        return value.to_bytes(size, "little")
+
+    table = bytes(8) + address(0x11) + address(0x22)
+    for expr, found in ((b"\xa1\x01", 0x22), (b"\xa1\x02", -1)):
+        assert probe_address(expr, address_size=size, addr=table, addr_base=8) == found
+    old = address(256**size - 1) + address(9) + address(0) + address(1) + b"\x01\x00" + R4
+    assert dropped(probe_location("list", 0, version=4, address_size=size, loc=old))
+    new = b"\x01\x01" + entry(R4)
+    assert dropped(probe_location("list", 0, address_size=size, loclists=new, addr=table, addr_base=8))
+
+
+@given(st.binary(max_size=60), st.integers(2, 5), st.sampled_from((2, 4, 8)), st.integers(0, 70))
 def test_any_bytes_are_survived(data: bytes, version: int, address_size: int, size: int) -> None:
     for kind, value in (("block", data), ("list", size % (len(data) + 1)), ("listx", size)):
         result = probe_location(

@@ -18,7 +18,7 @@ from cython.cimports.pybtf.core.dwarf.walk_state import *
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.model.faults import FAULT_INDEX, IN_ADDR, Fault, fault_set
-from cython.cimports.pybtf.core.support.cursor import Cursor, cur_init, cur_u8, cur_u32, cur_u64
+from cython.cimports.pybtf.core.support.cursor import Cursor, cur_init, cur_u8, cur_u16, cur_u32, cur_u64
 from cython.cimports.pybtf.core.support.memory import grow
 
 
@@ -137,6 +137,8 @@ def low_pc(w: cython.pointer[Walker]) -> uint64_t:
         return 0
     at += a.v * w.r.address_size
     cur_init(cython.address(c), w.sections.addr.p, at, w.sections.addr.n, w.sections.swap)
+    if w.r.address_size == 2:
+        return cur_u16(cython.address(c))
     return cur_u64(cython.address(c)) if w.r.address_size == 8 else cur_u32(cython.address(c))
 
 

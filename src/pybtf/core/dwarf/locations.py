@@ -161,6 +161,8 @@ def read_address(c: cython.pointer[Cursor], unit: cython.pointer[cython.const[Un
         return cur_u64(c)
     if unit.address_size == 4:
         return cur_u32(c)
+    if unit.address_size == 2:
+        return cur_u16(c)
     return cur_fail(c, CUR_TRUNCATED)
 
 
@@ -246,7 +248,7 @@ def next_old_range(c: cython.pointer[Cursor], unit: cython.pointer[cython.const[
     end: uint64_t = read_address(c, unit)
     if c.bad or (begin == 0 and end == 0):
         return -1
-    if begin == (cython.cast(uint64_t, 0xFFFFFFFF) if unit.address_size == 4 else ~cython.cast(uint64_t, 0)):
+    if begin == ~cython.cast(uint64_t, 0) >> (64 - 8 * unit.address_size):
         return 0
     return 1
 
