@@ -9,7 +9,7 @@ import pytest
 
 from pybtf.pahole.main import main as pahole
 from tests.conftest import ROOT
-from tools.golden.minimal_btf import Maker
+from tools.golden.minimal_btf import ARRAY, CONST, INT, PTR, RESTRICT, TYPEDEF, Maker
 
 FOLDER = ROOT / "fixtures" / "show" / "options"
 
@@ -129,6 +129,18 @@ def test_how_many_members_a_struct_has_of_another(run: Run, tmp_path: Path) -> N
     path.write_bytes(made.struct("c", 4, ("x", 2, 0)).make())
     assert run(pahole, "-V", "-i", "b", path) == "a: 2\nc: 1\n"
     assert run(pahole, "-i", "b", path) == "a\nc\n"
+
+
+def test_restrict_pointers_are_not_the_biggest_members(run: Run, tmp_path: Path) -> None:
+    """Recorded from pahole."""
+    path = tmp_path / "x.btf"
+    made = Maker().add(PTR, "", 1).add(RESTRICT, "", 2).add(CONST, "", 3).add(TYPEDEF, "r", 4)
+    made.add(ARRAY, "", 0, 5, 1, 2)
+    made.struct("a", 40, ("p", 3, 0), ("t", 5, 64), ("c", 1, 128), ("v", 6, 192))
+    made.struct("b", 48, ("s", 7, 0), ("q", 2, 320)).add(INT, "long int", 8, 1 << 24 | 64)
+    path.write_bytes(made.make())
+    text = run(pahole, "-F", "btf", "-l", path)
+    assert [line.split(": ")[1] for line in text.splitlines() if "biggest" in line] == ["c 16 4 */", "q 40 8 */"]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from cython.cimports.pybtf.core.btf.kinds import (
     KIND_FLOAT,
     KIND_INT,
     KIND_PTR,
+    KIND_RESTRICT,
     KIND_STRUCT,
     KIND_TYPE_TAG,
     KIND_TYPEDEF,
@@ -87,6 +88,24 @@ def elements(s: cython.pointer[Show], id: uint32_t) -> uint32_t:
             show_fail(s, SHOW_CYCLE, id)
             return 0
     return id
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_restrict(s: cython.pointer[Show], id: uint32_t) -> cython.bint:
+    """Whether `restrict` is on the way from `id` to its `elements`."""
+    r: cython.pointer[cython.const[uint32_t]]
+    kind: uint32_t
+    while id:
+        r = view_record(s.v, id)
+        kind = wire_kind(r)
+        if kind == KIND_RESTRICT:
+            return True
+        if kind != KIND_ARRAY and kind != KIND_TYPEDEF and not is_modifier(kind) and kind != KIND_TYPE_TAG:
+            break
+        id = r[3] if kind == KIND_ARRAY else r[2]
+    return False
 
 
 @cython.cfunc
@@ -395,7 +414,8 @@ def note_biggest(
     p: cython.pointer[cython.const[MemberLayout]]
 ) -> cython.void:  # fmt: skip
     """Remembers a member if it has the biggest element so far, as pahole counts: sizes are powers of two for it; of
-    a struct, the whole of that member counts that is its own biggest; what a pointer fits in ends the search.
+    a struct, the whole of that member counts that is its own biggest; what a pointer fits in ends the search; what is
+    `restrict` has no size.
     """
     inner: cython.pointer[Facts] = cython.NULL
     size: uint32_t
@@ -403,7 +423,9 @@ def note_biggest(
     if f.biggest >= s.v.pointer_size:
         return
     id = elements(s, m[1])
-    if id and is_composite(wire_kind(view_record(s.v, id))):
+    if id == 0 or is_restrict(s, m[1]):
+        return
+    if is_composite(wire_kind(view_record(s.v, id))):
         inner = facts_of(s, id)
         size = inner.biggest_size if inner != cython.NULL else 0
     else:
