@@ -344,23 +344,24 @@ def test_detached(run: Run, elf: str, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("pipeline")
 @pytest.mark.parametrize(
-    ("links", "warning"), [(0, ""), (1, "1 other hard link of it"), (2, "2 other hard links")]
+    ("links", "signed", "warning"),
+    [(0, False, ""), (1, False, "1 other hard link of it"), (2, False, "2 other hard links"), (0, True, "signature")],
 )
 def test_in_place(
-    run: Run, elf: str, monkeypatch: pytest.MonkeyPatch, links: int, warning: str
+    run: Run, elf: str, monkeypatch: pytest.MonkeyPatch, links: int, signed: bool, warning: str
 ) -> None:
     embedded = []
 
     def embed(self: Encoded, path: str) -> Written:
         embedded.append((self.data, path))
-        return Written(path, {".BTF": "added"}, True, 54, links)
+        return Written(path, {".BTF": "added"}, True, 54, links, signed=signed)
 
     monkeypatch.setattr(Encoded, "embed", embed)
     outcome = run("encode", elf)
     assert outcome.status == 0
     assert embedded == [(DATA, elf)]
     assert warning in outcome.err
-    assert ("warning" in outcome.err) == (links > 0)
+    assert ("warning" in outcome.err) == (links > 0 or signed)
 
 
 @pytest.mark.usefixtures("pipeline")

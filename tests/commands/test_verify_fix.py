@@ -297,7 +297,7 @@ def test_what_is_only_pointed_to_may_have_grown() -> None:
     rebase(module(made(kernel_types())), made(types))
 
 
-def test_an_elf_file_becomes_one_with_other_btf(tmp_path: Path) -> None:
+def test_an_elf_file_becomes_one_with_other_btf(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, target = tmp_path / "in.elf", tmp_path / "out.elf"
     source.write_bytes(EXAMPLE.read_bytes())
     assert main(["encode", "-q", str(source)]) == 0
@@ -306,6 +306,10 @@ def test_an_elf_file_becomes_one_with_other_btf(tmp_path: Path) -> None:
     assert source.read_bytes() == before
     assert target.read_bytes()[:4] == b"\x7fELF"
     assert judge(BTF.from_file(target).data, VMLINUX, 510).errno == 0
+    assert "signature" not in capsys.readouterr().err
+    source.write_bytes(before + b"~Module signature appended~\n")
+    assert main(["verify", "--fix", str(target), "--kernel", "5.10", str(source)]) == 0
+    assert "the module's signature no longer counts" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.elf", "out.elf"]
 
 

@@ -250,6 +250,16 @@ def test_what_stays_behind_is_told(run: Run, elf: Path, tmp_path: Path) -> None:
     assert run("-J", program).err == ""
 
 
+def test_signatures_of_changed_modules_are_void(run: Run, elf: Path, tmp_path: Path) -> None:
+    signed, end = tmp_path / "signed.ko", b"~Module signature appended~\n"
+    signed.write_bytes(elf.read_bytes() + end)
+    assert f"{signed}: is a signed module, whose signature no longer counts" in run("-J", signed).err
+    assert run("-J", elf).err == ""
+    signed.write_bytes(elf.read_bytes() + end)
+    assert run("-J", signed).err == ""  # it has this BTF already, and stays as it is
+    assert signed.read_bytes().endswith(end)
+
+
 def test_how_much_is_told(run: Run, elf: Path, tmp_path: Path) -> None:
     out, lines = tmp_path / "out", [f"{tmp_path / 'out'}: 15 types, 441 B\n"]
     assert run("-J", "-V", f"--btf_encode_detached={out}", elf).err.splitlines(keepends=True)[-1:] == lines

@@ -92,10 +92,19 @@ def stale_section(path: str, name: str) -> str:
     )
 
 
+def void_signature(path: str) -> str:
+    """The warning about a signed kernel module that was changed."""
+    return (
+        f"{path}: is a signed module, whose signature no longer counts: kernels that ask for one will not load it. "
+        "Sign it again (scripts/sign-file of the kernel), or use --detached to write the BTF to a file of its own"
+    )
+
+
 def warn_of_written(path: str, written: Written, others: int, report: Report) -> None:
     """What a file that was replaced has left behind. `others`: of its hard links, those that are encoded later."""
     warn_of_links(path, written.other_links - others, report)
     report.warnings += [stale_section(path, name) for name in written.stale]
+    report.warnings += [void_signature(path)] * written.signed
 
 
 def spare_companions(outputs: Iterable[tuple[str, str | None]], files: Iterable[str], package: str | None) -> None:

@@ -106,7 +106,7 @@ def _fix(
         data, changes, sections = _object(btf, path, version)
     said += [f"{number:,} time{'s' * (number != 1)}: {what}" for what, number in changes.items()]
     if _is_elf(path) and out != STDOUT:
-        _write_elf(path, out, {".BTF": data, **sections})
+        said += ["the module's signature no longer counts"] * _write_elf(path, out, {".BTF": data, **sections})
     else:
         write(out, data)
     return said, version
@@ -132,8 +132,8 @@ def _object(btf: BTF, path: str, version: int) -> tuple[bytes, Counter[str], dic
     return data, changes, {SECTION: BtfExt.from_bytes(ext, btf, name=path).renumbered(ids)}
 
 
-def _write_elf(path: str, out: str, sections: dict[str, bytes]) -> None:
-    """A copy of the file, unpacked, with these sections; there all at once."""
+def _write_elf(path: str, out: str, sections: dict[str, bytes]) -> bool:
+    """A copy of the file, unpacked, with these sections; there all at once. Whether it was a signed module."""
     from ..elf.writer import put_sections
 
     with Scratch("pybtf-verify-") as scratch:
@@ -141,9 +141,10 @@ def _write_elf(path: str, out: str, sections: dict[str, bytes]) -> None:
         with open_module(path) as image:
             write(stage, bytes(image.span(0, image.size)))
         try:
-            put_sections(stage, sections, durable=False)
+            written = put_sections(stage, sections, durable=False)
         except OutputError as error:
             raise OutputError(str(error).replace(stage, path)) from error
         with open(stage, "rb") as stream:
             made = stream.read()
     write(out, made)  # also to a device, or through a link
+    return written.signed

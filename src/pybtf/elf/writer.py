@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 _COPY_CHUNK: Final = 64 << 20
 _READ_CHUNK: Final = 1 << 20
 _ZEROS: Final = bytes(_READ_CHUNK)
+# What a signed kernel module ends with, behind its signature (MODULE_SIG_STRING in the kernel's module_signature.h).
+_SIGNED: Final = b"~Module signature appended~\n"
 _CANNOT_COPY: Final = frozenset(
     {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF}
 )
@@ -58,7 +60,8 @@ class Written:
 
     `placed` maps each section to "added", "in place", "moved" or "unchanged"; `changed` is False if the file
     held just these sections already. `other_links` counts hard links that keep the old contents. `stale` names sections
-    of the file that refer to contents which were replaced.
+    of the file that refer to contents which were replaced. `signed`: it was a module with a signature, which the new
+    contents make void.
     """
 
     path: str
@@ -67,6 +70,7 @@ class Written:
     size: int
     other_links: int
     stale: tuple[str, ...] = ()
+    signed: bool = False
 
 
 def put_sections(
@@ -98,6 +102,7 @@ def put_sections(
                 os.utime(source.fd)
             return Written(name, dict.fromkeys(sections, "unchanged"), False, outline.size, 0)
         plan = make_plan(outline, sections)
+        signed = outline.size > len(_SIGNED) and outline.read(outline.size - len(_SIGNED), len(_SIGNED)) == _SIGNED
         with Replacement(name, durable=durable, advice=DETACHED_ADVICE) as new:
             _copy(source, new, plan.keep)
             with explained(name, DETACHED_ADVICE):
@@ -105,7 +110,7 @@ def put_sections(
             source.check_unchanged()
             new.publish()
     stale = tuple([each for each in tied if outline.find(each.encode()) is not None])
-    return Written(name, plan.placed, True, plan.size, source.stat.st_nlink - 1, stale)
+    return Written(name, plan.placed, True, plan.size, source.stat.st_nlink - 1, stale, signed)
 
 
 def rewrite(

@@ -168,14 +168,16 @@ def _jobs(request: Request) -> int:
 def _write(request: Request, encoded: Encoded) -> None:
     if request.detached is None:
         written = encoded.embed(request.file, durable=False)
-        if (written.other_links or written.stale) and request.verbosity >= 0:
+        if (written.other_links or written.stale or written.signed) and request.verbosity >= 0:
             from ..cli import console
-            from ..cli.request import stale_section
+            from ..cli.request import stale_section, void_signature
 
             if written.other_links:
                 console.warning(f"{request.file}: other hard links of it keep the old contents", PROGRAM)
             for name in written.stale:
                 console.warning(stale_section(request.file, name), PROGRAM)
+            if written.signed:
+                console.warning(void_signature(request.file), PROGRAM)
     else:
         encoded.write(request.detached, durable=False)
 
