@@ -374,7 +374,8 @@ def test_what_has_no_layout(refused: Show) -> None:
         said = refused(named, SAMPLE)
         assert f"is of the kind {kind}; expected a struct" in said
         assert f"pybtf dump --format raw --root {id} FILE prints it" in said
-    assert "FILE comes last: pybtf show pair" in refused(SAMPLE, "pair", status=2)
+    assert f"FILE comes last: pybtf show pair {SAMPLE}" in refused(SAMPLE, "pair", status=2)
+    assert f"FILE comes last: pybtf show 'struct p*' {SAMPLE}" in refused(SAMPLE, "struct p*", status=2)
     assert BTF.from_file(SAMPLE).sizeof("unsigned int") == 4
 
 

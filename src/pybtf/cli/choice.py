@@ -46,7 +46,9 @@ def require_file_last(command: str, names: Sequence[str], file: str) -> None:
     if file == "-" or os.path.lexists(file):
         return
     if names and os.path.isfile(names[0]):
-        right = " ".join([*names[1:], file, names[0]])
+        from shlex import join
+
+        right = join([*names[1:], file, names[0]])
         raise UsageError(f"{file}: no such file. FILE comes last: pybtf {command} {right}")
     if "/" in file or "." in file:
         return

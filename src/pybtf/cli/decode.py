@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ..errors import InputError, NoSuchTypeError, UsageError, printable, quoted
+from ..errors import InputError, NoSuchTypeError, UsageError, printable
 from .arguments import FLAG, PATH, TEXT, Option, number_of
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -55,7 +55,9 @@ def decode(
     pieces = None if count == "all" else 1 if count is None else number_of("count", count, MOST)
     most = ELEMENTS if elements is None else number_of("elements", elements, MOST)
     if os.path.isfile(wanted) and not os.path.lexists(path):  # noqa: PTH113
-        raise UsageError(f"{path}: no such file. FILE comes last: pybtf decode {quoted(path)} {wanted}")
+        from shlex import join
+
+        raise UsageError(f"{path}: no such file. FILE comes last: pybtf decode {join([path, wanted])}")
     from ..btf.fields import named
     from .reading import open_btf
 
