@@ -14,7 +14,7 @@ from pybtf.explain.asking import Answer, inquire, kernel_options
 from pybtf.explain.inquiry import Inquiry
 from tests.builders.dwarfwriter import Die, Unit, die
 from tests.builders.elfwriter import SHN_ABS, SHN_UNDEF, Symbol, btf_ids
-from tests.builders.kernelish import INT, kernel, relocatable, unit
+from tests.builders.kernelish import FLAVOURS, INT, kernel, relocatable, unit
 from tests.builders.reasons import LONG, RETURNS, origin, register
 from tests.builders.synthetic import COUNTER, TEXT, X86, named, parameter, subprogram
 
@@ -281,3 +281,31 @@ def test_advice_follows_the_evidence() -> None:
     answers = [Answer(name, None, False, "clone", name, "advice") for name in "ab"]
     answers.append(Answer("c", "function", True, None, "c", evidence={}))
     assert text.lines(answers) == ["a", "b", "", "c"]
+
+
+LABELS: dict[str, tuple[str | int, str]] = {
+    "entry": ("NOTYPE", "no DWARF describes it, and its symbol is no function's, but a label (NOTYPE)"),
+    "table": ("OBJECT", "no DWARF describes it, and its symbol is that of data (OBJECT)"),
+    "chosen": (10, "no DWARF describes it, and its symbol is that of an indirect function (GNU_IFUNC)"),
+    "odd": (5, "no DWARF describes it, and its symbol is no function's"),
+    "source": ("FILE", "neither DWARF nor the symbol table has this name"),
+    "outside": ("NOTYPE", "neither DWARF nor the symbol table has this name"),
+    "tr": ("NOTYPE", "neither DWARF nor the symbol table has this name"),
+}
+
+
+@pytest.mark.parametrize("machine", FLAVOURS)
+def test_symbols_that_are_no_functions(machine: str, tmp_path: Path) -> None:
+    """They are told of, and no name that is like theirs is proposed. What is undefined or names a source is none."""
+    flavour, path = FLAVOURS[machine], tmp_path / "vmlinux"
+    places: dict[str, str | int] = {"outside": SHN_UNDEF, "source": SHN_ABS}
+    symbols = [
+        Symbol(name, flavour.text + 64, 0, kind, places.get(name, ".text"))
+        for name, (kind, _) in LABELS.items()
+        if name != "tr"
+    ]
+    path.write_bytes(kernel(flavour=flavour, extra_symbols=symbols).data)
+    for found, (name, (_, said)) in zip(pybtf.why(path, *LABELS, jobs=1), LABELS.items(), strict=True):
+        assert (found.kind, found.in_btf, found.reason) == (None, False, "not_found")
+        assert found.verdict.startswith(f"{name} is not in BTF: {said}")
+        assert found.like == [] or "neither" in said

@@ -91,8 +91,8 @@ def answer(inquiry: Inquiry, name: str, *, full: bool = True) -> Answer:
     elif kind == "type":
         reason = IN_BTF
     if reason is None:
-        like = _like(inquiry, name) if full else []
-        unknown = {"elsewhere": inquiry.is_elsewhere(name)}
+        unknown = {"elsewhere": inquiry.is_elsewhere(name), "label": inquiry.labels.what(name) if full else None}
+        like = _like(inquiry, name) if full and unknown["label"] is None else []
         return Answer(name, None, False, NOT_FOUND, verdict(name, None, NOT_FOUND, unknown), None, None, like)
     text = verdict(name, kind, reason, found)
     told = _advice(inquiry, name, kind, reason, found)

@@ -28,6 +28,7 @@ from pybtf.languages import language_name
 from pybtf.options import EncodeOptions
 from pybtf.report import REASON_OF_FATE
 
+from .labels import Labels
 from .reasons import FUNCTION_TRACES, FUNCTIONS, IN_BTF, VARIABLE_TRACES, VARIABLES
 from .whereabouts import Whereabouts
 
@@ -170,6 +171,11 @@ class Inquiry:
     def is_elsewhere(self, name: str) -> bool:
         """Whether there is an undefined symbol of this name; linkers add the version: `puts@GLIBC_2.2.5`."""
         return any(name in (symbol, symbol.partition("@")[0]) for symbol, _ in self.undefined)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """The symbols that are no function's."""
+        return Labels(self.image)
 
     @cached_property
     def parts(self) -> dict[str, list[str]]:

@@ -31,7 +31,8 @@ def verdict(name: str, kind: str | None, reason: str, evidence: dict[str, Any] |
     """What is the case with a name; `evidence` makes it more precise."""
     found = evidence or {}
     if kind is None:
-        return f"{name} is not in BTF: {ELSEWHERE if found.get('elsewhere') else UNKNOWN}"
+        label = f"no DWARF describes it, and its symbol is {found['label']}" if found.get("label") else UNKNOWN
+        return f"{name} is not in BTF: {ELSEWHERE if found.get('elsewhere') else label}"
     if reason == IN_BTF:
         return f"{name} is in BTF{_as(kind, found)}"
     if reason == "renamed":
