@@ -29,9 +29,9 @@ from pybtf.explain.asking import kernel_options, with_base
 from pybtf.explain.detail import encode_in_detail
 from pybtf.explain.inquiry import Inquiry
 from pybtf.pipeline.passes import encode_file
-from tests.builders import kernelish
+from tests.builders import dwarfwriter, kernelish
 from tests.builders.rawdwarf import DATA1, REF4, SEC_OFFSET, STRING, UDATA, RawDwarf
-from tests.builders.synthetic import typedef
+from tests.builders.synthetic import named, typedef
 from tests.conftest import ROOT, RunCli, environment
 
 BIN = ROOT / "fixtures" / "bin"
@@ -269,6 +269,31 @@ def test_duplicates_take_the_dwarf_as_well(tmp_path: Path, run_cli: RunCli) -> N
     wrong = run_cli("duplicates", "--dwarf", READABLE[-1], btf)
     assert wrong.returncode == 1
     assert "another BTF" in wrong.stderr
+
+
+def test_the_dwarf_with_and_without_its_units_in_rust(tmp_path: Path, run_cli: RunCli) -> None:
+    """`encode` has left them out, or it has not; both are found. What cannot be encoded of them is no matter then."""
+    elf, btf = tmp_path / "vmlinux", tmp_path / "btf"
+    c = kernelish.unit(kernelish.standard(kernelish.FLAVOURS["x86_64"]))
+
+    def rust(*children: dwarfwriter.Die) -> dwarfwriter.Unit:
+        of = (("name", "string", "lib.rs"), ("language", "data1", 0x1C), ("producer", "string", "rustc"))
+        struct = named("structure_type", "s", ("byte_size", "data1", 1))
+        return dwarfwriter.Unit(dwarfwriter.die("compile_unit", *of, children=[struct, *children]))
+
+    bad = dwarfwriter.die("reference_type")
+    for units, left_out, places in (
+        ([c, rust()], "", ["unit.c", "lib.rs"]), ([c, rust()], "rust", ["unit.c"]), ([rust()], "", ["lib.rs"]),
+        ([c, rust(bad)], "rust", ["unit.c"]),
+    ):  # fmt: skip
+        elf.write_bytes(kernelish.kernel(units).data)
+        pybtf.encode(elf, lang_exclude=left_out).write(btf)
+        found = json.loads(run_cli("size", "--by", "unit", "--json", "--dwarf", elf, btf).stdout)["units"]
+        assert [row["name"] for row in found if row["name"] != "(not known)"] == places
+        assert run_cli("duplicates", "--dwarf", elf, btf).returncode == 0
+    other = run_cli("size", "--by", "unit", "--features", "float", "--dwarf", elf, btf)
+    assert other.returncode == 1
+    assert "encoded as another BTF" in other.stderr
 
 
 def test_sizes_by_where_types_are_from(tmp_path: Path, run_cli: RunCli) -> None:

@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..btf.provenance import Provenance, Source
     from ..core.btf.type_view import View
+    from ..encoded import Encoded
 
 
 class Origin:
@@ -37,18 +38,39 @@ class Origin:
         if self._dwarf is None:
             return None if self._file is None else Provenance(self._file, data, name)
         from ..elf.mapped import mapped
-        from ..explain.asking import kernel_options
-        from ..explain.detail import encode_in_detail
         from .interrupt import PromptInterrupt
 
-        options = kernel_options(self._features or "default", self._jobs, base=base)
         with mapped(self._dwarf), PromptInterrupt():
-            encoded, database = encode_in_detail(self._dwarf, options, names=False, places=True)
-        if bytes(encoded.data) != data:
-            hint = "Units in Rust are left out; --features says what it was encoded with, if not by default."
-            found = f"DWARF that is encoded as another BTF than {name}"
+            database = self._database(self._dwarf, data, base)
+        if database is None:
+            hint = "--features says what it was encoded with, if not by default."
+            found = f"DWARF that is encoded as another BTF than {name}, with and without units in Rust"
             raise InputError(self._dwarf, found, "that of this BTF", hint)
         return Provenance.from_bytes(database, data, self._dwarf)
+
+    def _database(self, path: str, data: bytes, base: str | None) -> bytes | None:
+        """What an encoding of `path` that gives `data` notes: one without the units in Rust, as kernels are encoded, or
+        with them. None if neither does.
+        """
+        from ..errors import NothingToEncode
+        from ..explain.asking import kernel_options
+        from ..explain.detail import encode_in_detail
+
+        def encoded(without: str | None) -> tuple[Encoded, bytes]:
+            options = kernel_options(self._features or "default", self._jobs, lang_exclude=without, base=base)
+            return encode_in_detail(path, options, names=False, places=True)
+
+        try:
+            made, database = encoded(None)
+        except NothingToEncode:
+            made, database = encoded("")
+        else:
+            if bytes(made.data) != data and made.report.units.total_left_out:
+                try:
+                    made, database = encoded("")
+                except InputError:  # those units were never in this BTF
+                    return None
+        return database if bytes(made.data) == data else None
 
 
 class Sources:
