@@ -61,7 +61,7 @@ cdef enum:                      # tints of a class in the unit at hand, while th
 cdef enum:                      # of a class: what is to be done where a unit has a type of it
     WATCHED = 1                 # its entry may change, or decides something
     CONTESTED = 2               # it defines or declares a name that may have several definitions
-    REACHING = 4                # it may reach a mixed class
+    REACHING = 4                # it is compared, and may reach a mixed class
     TAINTED = 8                 # its first usual type may reach an undecided type
     TAINTED_ODD = 16            # one of the others that are kept may
     COMPARED = 32               # libbpf compares its types by what they reach

@@ -42,7 +42,7 @@ from cython.cimports.pybtf.core.reduction.separate import (
     is_mixed,
     told_apart,
 )
-from cython.cimports.pybtf.core.reduction.unit_names import contest
+from cython.cimports.pybtf.core.reduction.unit_names import contest, next_watched
 from cython.cimports.pybtf.core.support.memory import U32s
 
 
@@ -66,7 +66,7 @@ def meant(a: cython.pointer[Analysis], to: uint32_t) -> uint32_t:
 @cython.nogil
 @cython.exceptval(check=False)
 def spread_reaching(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """Marks the classes that may reach one with REACHING, whatever units say of names. Nonzero: no memory."""
+    """Marks the compared classes that may reach one with REACHING, whatever units say of names. Nonzero: no memory."""
     c: uint32_t
     k: uint32_t
     f: Refs
@@ -87,7 +87,7 @@ def spread_reaching(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> 
     if pass_on(a, 0):
         return 1
     for c in range(1, a.n):
-        if a.tint[c]:
+        if a.tint[c] and a.watch[c] & COMPARED:
             a.watch[c] |= REACHING
     memset(a.tint, 0, a.n)
     return 0
@@ -441,21 +441,17 @@ def taint(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
     """Taints the classes of those types of unit `u`, a disturbed one, with which others are compared later: the first
     usual ones; and those that are kept for themselves, but only for units with such types.
     """
-    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
-    i: uint32_t
+    n: uint32_t = e.kept[u].n_types
+    p: cython.pointer[cython.const[uint32_t]] = e.class_list.p + e.kept[u].classes
+    i: uint32_t = next_watched(a.watch, REACHING, p, 1, n)
     c: uint32_t
-    entry: uint32_t
-    first: uint32_t
-    for i in range(1, t.n_types):
-        entry = e.class_list.p[t.classes + i]
-        c = entry & CLASS_BITS
-        if not a.watch[c] & REACHING or not a.watch[c] & COMPARED:
-            continue
-        first = first_usual(e, a, c)
-        if entry & APART or a.marks[c] & UNCERTAIN:
+    while i < n:
+        c = p[i] & CLASS_BITS
+        if p[i] & APART or a.marks[c] & UNCERTAIN:
             a.watch[c] |= TAINTED_ODD
-        elif first >= u and not is_captured(a, c, u):
+        elif first_usual(e, a, c) >= u and not is_captured(a, c, u):
             a.watch[c] |= TAINTED
+        i = next_watched(a.watch, REACHING, p, i + 1, n)
 
 
 @cython.cfunc
