@@ -61,6 +61,13 @@ def test_the_summary(run_cli: RunCli, path: Path) -> None:
     assert left_out == [("function", 2), ("variable", 1)]
 
 
+def test_no_language_is_left_out_if_none_is_named(run_cli: RunCli, path: Path) -> None:
+    run = run_cli("why", "-j1", "--lang-exclude", "", "rusty", "only_in_rust", path)
+    assert "rusty is in BTF" in run.stdout
+    assert "only_in_rust is in BTF" in run.stdout
+    assert (run.returncode, "without units in" in run.stdout) == (0, False)
+
+
 def test_lists(run_cli: RunCli, path: Path) -> None:
     run = run_cli("why", "-j1", "--list", "no_symbol", path)
     assert (run.returncode, run.stdout) == (0, "halved\npieces\nremoved\ntiny\n")

@@ -331,7 +331,7 @@ What the BTF is made of, as for pybtf encode:
   --lang LIST          Only units written in these languages
   --lang-exclude LIST  Leave out units written in these languages. Without either option,
                        $PAHOLE_LANG_EXCLUDE is used, if set; otherwise rust is left out, as kernels do,
-                       unless --degrade is given
+                       unless --degrade is given. '' leaves out none
 
 How:
   -j, --jobs N         Number of workers; default: the CPUs this process may use

@@ -50,9 +50,8 @@ def why(
     *names, file = files
     if file == "-":
         raise UsageError("FILE cannot be standard input: it is read more than once")
-    for option, value in (("--lang", lang), ("--lang-exclude", lang_exclude)):
-        if value == "":
-            raise UsageError(f"{option} names no language")
+    if lang == "":
+        raise UsageError("--lang names no language")
     if lang is None and lang_exclude is None:
         lang_exclude = excluded_by_environment()
     from ..explain.reasons import check_reason
