@@ -14,7 +14,7 @@ from pybtf.explain.asking import Answer, inquire, kernel_options
 from pybtf.explain.inquiry import Inquiry
 from tests.builders.dwarfwriter import Die, Unit, die
 from tests.builders.elfwriter import SHN_ABS, SHN_UNDEF, Symbol, btf_ids
-from tests.builders.kernelish import FLAVOURS, INT, kernel, relocatable, unit
+from tests.builders.kernelish import FLAVOURS, INT, Flavour, kernel, relocatable, unit
 from tests.builders.reasons import LONG, RETURNS, origin, register
 from tests.builders.synthetic import COUNTER, TEXT, X86, named, parameter, subprogram
 
@@ -309,3 +309,21 @@ def test_symbols_that_are_no_functions(machine: str, tmp_path: Path) -> None:
         assert (found.kind, found.in_btf, found.reason) == (None, False, "not_found")
         assert found.verdict.startswith(f"{name} is not in BTF: {said}")
         assert found.like == [] or "neither" in said
+
+
+def test_addresses_of_two_bytes(tmp_path: Path) -> None:
+    """Those of functions and variables are in .debug_addr, as clang writes them for AVR with DWARF 5."""
+    avr, path = Flavour(32, True, "EM_AVR", 0x1000, 0x2000), tmp_path / "program"
+    children = [
+        INT,
+        *(
+            named("subprogram", name, ("low_pc", "addrx", avr.text + start), ("high_pc", "data4", 16))
+            for name, start in (("f", 0), ("g", 16))
+        ),
+        named("variable", "counter", ("type", "ref4", "int"), ("location", "exprloc", [("addrx", avr.percpu)])),
+    ]
+    symbols = [Symbol("g", avr.text + 16, 16)]
+    path.write_bytes(kernel([unit(children, version=5, address_size=2)], avr, extra_symbols=symbols).data)
+    found = pybtf.why(path, "f", "g", "counter", jobs=1)
+    assert all(each.in_btf for each in found)
+    assert [each.evidence["source"]["address"] for each in found[:2] if each.evidence] == ["0x1000", "0x1010"]
