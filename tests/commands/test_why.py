@@ -120,7 +120,7 @@ VERDICTS = {
         "the type only_in_rust is not in BTF: described by DWARF, but not by a unit that is encoded, or only inside "
         "code that is inlined",
     ),
-    "godo": ("not_found", "godo is not in BTF: neither DWARF nor the symbol table has this name"),
+    "godo": ("not_found", "godo is not in BTF: no function, type or global variable of the file has this name"),
 }
 """By what is written in `everything`. `{id}`: that of the type, which is compared with the BTF of `encode`."""
 
@@ -191,7 +191,7 @@ def test_names_are_needed(path: Path, names: tuple[str, ...]) -> None:
 def test_a_struct_is_no_union(path: Path) -> None:
     (found,) = pybtf.why(path, "union point", jobs=1)
     assert found.kind is None
-    assert found.verdict == "union point is not in BTF: neither DWARF nor the symbol table has this name"
+    assert found.verdict == "union point is not in BTF: no function, type or global variable of the file has this name"
 
 
 @pytest.mark.parametrize(
@@ -332,7 +332,7 @@ def test_what_a_clone_is_made_of(path: Path, run_cli: RunCli) -> None:
 @pytest.mark.parametrize(
     ("reason", "said"),
     [
-        (None, "f is not in BTF either: neither DWARF nor the symbol table has this name"),
+        (None, "f is not in BTF either: no function, type or global variable of the file has this name"),
         ("renamed", "f is in BTF by the name of its symbol"),
     ],
 )

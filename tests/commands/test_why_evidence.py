@@ -214,7 +214,7 @@ def test_undefined_symbols_are_of_no_function(tmp_path: Path) -> None:
     assert {each.reason for each in (puts, bare, version)} == {"not_found"}
     assert puts.verdict.endswith("the code is in another file")
     assert bare.verdict.endswith("the code is in another file")
-    assert version.verdict.endswith("neither DWARF nor the symbol table has this name")
+    assert version.verdict.endswith("no function, type or global variable of the file has this name")
 
 
 # Text
@@ -288,9 +288,9 @@ LABELS: dict[str, tuple[str | int, str]] = {
     "table": ("OBJECT", "no DWARF describes it, and its symbol is that of data (OBJECT)"),
     "chosen": (10, "no DWARF describes it, and its symbol is that of an indirect function (GNU_IFUNC)"),
     "odd": (5, "no DWARF describes it, and its symbol is no function's"),
-    "source": ("FILE", "neither DWARF nor the symbol table has this name"),
-    "outside": ("NOTYPE", "neither DWARF nor the symbol table has this name"),
-    "tr": ("NOTYPE", "neither DWARF nor the symbol table has this name"),
+    "source": ("FILE", "no function, type or global variable of the file has this name"),
+    "outside": ("NOTYPE", "no function, type or global variable of the file has this name"),
+    "tr": ("NOTYPE", "no function, type or global variable of the file has this name"),
 }
 
 

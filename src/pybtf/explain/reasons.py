@@ -30,7 +30,7 @@ TYPES = {
     "not_encoded": "described by DWARF, but not by a unit that is encoded, or only inside code that is inlined",
 }
 NOT_FOUND = "not_found"
-UNKNOWN = "neither DWARF nor the symbol table has this name"
+UNKNOWN = "no function, type or global variable of the file has this name"
 ELSEWHERE = "there is only an undefined symbol of this name, the code is in another file"
 """Instead of that, of what a program takes from a library."""
 
