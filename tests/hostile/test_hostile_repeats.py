@@ -124,6 +124,19 @@ def pointers(count: int) -> bytes:
     return w.kernel()
 
 
+def assert_times(most: float, path: Path, other: Path) -> None:
+    """Encoding `path` takes less than `most` times as long as `other`, at one of three tries: the pace of a machine may
+    change between the two, but not each time.
+    """
+    runs = []
+    for _ in range(3):
+        runs.append((encode(path), encode(other)))
+        assert all(run.answer.endswith(" bytes") for run in runs[-1]), runs
+        if runs[-1][0].seconds < most * runs[-1][1].seconds:
+            return
+    raise AssertionError(runs)
+
+
 def test_very_many_types(tmp_path: Path) -> None:
     """Tables had buckets for one type in a kilobyte, and each type was looked for among ever more: 6 s in place of 1.5,
     and 24 times as long for five times as many.
@@ -131,9 +144,7 @@ def test_very_many_types(tmp_path: Path) -> None:
     few, many = tmp_path / "few", tmp_path / "many"
     few.write_bytes(pointers(200_000))
     many.write_bytes(pointers(1_000_000))
-    run = encode(many)
-    assert run.answer.endswith(" bytes"), run
-    assert run.seconds < 14 * encode(few).seconds, run
+    assert_times(14, many, few)
 
 
 def doubt_beside_many_types(structs: int, others: int) -> bytes:
@@ -155,10 +166,7 @@ def test_doubt_beside_many_types(tmp_path: Path) -> None:
     """It took several times as long as with few structs. Where pointers lead to nothing, that was looked for, with some
     salts among very many others.
     """
-    path = tmp_path / "file"
-    runs = []
-    for structs in 20, 6000:
-        path.write_bytes(doubt_beside_many_types(structs, 3_000_000))
-        runs.append(encode(path))
-        assert runs[-1].answer.endswith(" bytes"), runs
-    assert runs[1].seconds < 2.5 * runs[0].seconds, runs
+    few, many = tmp_path / "few", tmp_path / "many"
+    few.write_bytes(doubt_beside_many_types(20, 3_000_000))
+    many.write_bytes(doubt_beside_many_types(6000, 3_000_000))
+    assert_times(2.5, many, few)
