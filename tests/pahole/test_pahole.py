@@ -104,7 +104,7 @@ def test_help(run: Run) -> None:
 
 
 def test_help_names_every_option_that_does_something_and_no_other() -> None:
-    without = ("foreign", "unsupported", "nothing", "not_encoded")
+    without = ("foreign", "unsupported", "nothing", "not_encoded", "hash_bits")
     known = {f"--{option.name}" for option in OPTIONS if option.effect not in without}
     described = set(re.findall(r"(?<![\w-])--[a-z_0-9]+", manual.HELP))
     assert described == known - {"--usage", "--devel_version"} | {"--check"}
@@ -236,6 +236,20 @@ def test_spellings(run: Run, elf: Path, tmp_path: Path, arguments: str) -> None:
     names = {"OUT": str(out), "ELF": str(elf)}
     assert run(*re.sub("OUT|ELF", lambda match: names[match[0]], arguments).split()).status == 0
     assert out.read_bytes() == GOLDEN.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("bits", "good"),
+    [("0", True), ("31", True), ("007", True), ("-0", True), ("5x", True), ("", True)]
+    + [(bits, False) for bits in ("32", "99", "-1", "100", "9" * 5000)],
+)
+def test_bits_of_a_hash_table(bits: str, good: bool) -> None:
+    """Of no influence; what pahole refuses is refused."""
+    if good:
+        Request([f"--hashbits={bits}", "-J", "file"])
+        return
+    with pytest.raises(InputError, match="expected a number from 0 to 31"):
+        Request([f"--hashbits={bits}", "-J", "file"])
 
 
 def test_what_stays_behind_is_told(run: Run, elf: Path, tmp_path: Path) -> None:

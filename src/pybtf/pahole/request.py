@@ -235,6 +235,13 @@ class Request:
         if argument:
             self._not_printed = f"option {spelling} of pahole is not supported: {argument}"
 
+    def _hash_bits(self, argument: str, value: str | None, spelling: str) -> None:
+        """There is no hash table of this size here, but what pahole refuses is a mistake all the same."""
+        given = value or ""
+        digits = given.removeprefix("-").lstrip("0")
+        if digits.isdecimal() and (given[0] == "-" or len(digits) > 2 or int(digits) > 31):
+            raise InputError(spelling, given, "a number from 0 to 31")
+
     def _skip_missing(self, argument: str, value: str | None, spelling: str) -> None:
         self.skips_missing = True
 

@@ -57,7 +57,7 @@ _ROWS = (
     ("", "numeric_version", NONE, "answer_later", "numeric_version"),
     ("", "devel_version", NONE, "answer_later", "devel_version"),
     # Of no influence on what is encoded. With an argument, refused where types are printed, for that reason.
-    ("", "hashbits", REQUIRED, "nothing", ""),
+    ("", "hashbits", REQUIRED, "hash_bits", ""),
     ("", "skip_missing", NONE, "skip_missing", ""),
     ("I", "show_decl_info", NONE, "nothing", "BTF does not say where a type is declared; pybtf show --provenance does"),
     ("", "ptr_table_stats", NONE, "nothing", ""),
