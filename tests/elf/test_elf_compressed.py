@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 import subprocess
 import zlib
@@ -71,6 +72,18 @@ def test_a_stream_longer_than_one_read() -> None:
     assert unpacked(gabi(1, len(text), zlib.compress(text, 0))) == text
 
 
+@pytest.mark.parametrize("cuts", [(1,), (0,), (5, 5), (300_000,), (1, 2, 3, 700_000, 1_200_000)], ids=str)
+def test_streams_behind_each_other_count_as_one(cuts: tuple[int, ...]) -> None:
+    """As with the reference; what compresses in parallel may write several."""
+    text = bytes(x * x % 251 for x in range(300_000)) * 4
+    ends = [0, *cuts, len(text)]
+    streams = b"".join(zlib.compress(text[a:b], 1) for a, b in itertools.pairwise(ends))
+    content = gabi(1, len(text), streams)
+    assert unpacked(content) == text
+    image = ElfImage("t.o", bare([Section(".debug_str", content, flags=0x800)]))
+    assert image.head(image.sections[1], 16) == text[:16]
+
+
 def test_nothing_compressed_is_nothing() -> None:
     assert unpacked(gabi(1, 0, zlib.compress(b""))) == b""
     assert unpacked(gabi(2, 0, b"")) == b""
@@ -95,7 +108,11 @@ def test_zstd_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (b"\1\0\0", "only 3 bytes; expected a compression header of 24 bytes"),
         (gabi(3, 5, b""), "compression type 3"),
-        (gabi(1, 99, zlib.compress(b"hello" * 20)[:-8]), r"decompresses to \d+ bytes; expected the 99"),
+        (gabi(1, 99, zlib.compress(b"hello" * 20)[:-8]), "damaged zlib data: the compressed data ends in the middle"),
+        (gabi(1, 5, zlib.compress(b"hello")[:-1]), "damaged zlib data: the compressed data ends in the middle"),
+        (gabi(1, 5, zlib.compress(b"hello") + b"x"), "damaged zlib data: 1 bytes after its end: the comp"),
+        (gabi(1, 5, zlib.compress(b"hello") + bytes(9)), "damaged zlib data: 9 bytes after its end: .*unknown"),
+        (gabi(1, 5, zlib.compress(b"hello") * 2), "decompresses to more than 5 bytes"),
         (gabi(1, 5, b"hello"), "damaged zlib data"),
         (gabi(1, 4, zlib.compress(b"hello")), "decompresses to more than 4 bytes"),
         (gabi(1, 6, zlib.compress(b"hello")), "decompresses to 5 bytes; expected the 6"),
@@ -133,8 +150,9 @@ def test_what_may_be_unpacked_for_one_image() -> None:
 def test_the_most_that_may_be_unpacked(over: int) -> None:
     def built(size: int) -> ElfImage:
         # The padding makes the file, and with it the budget, independent of the stream's length.
-        content = gabi(1, size, zlib.compress(bytes(size)).ljust(100_000, b"x"))
-        return ElfImage("t.o", bare([Section(".debug_str", content, flags=0x800)]))
+        content = gabi(1, size, zlib.compress(bytes(size)))
+        padding = Section(".comment", bytes(100_000 - len(content)))
+        return ElfImage("t.o", bare([Section(".debug_str", content, flags=0x800), padding]))
 
     size = FREE_SIZE + MAX_RATIO * built(1).size + over
     image = built(size)
@@ -170,8 +188,9 @@ def test_of_dies_less_may_be_unpacked(names: tuple[str, str]) -> None:
 @pytest.mark.parametrize("over", [0, 1])
 def test_the_most_dies_that_may_be_unpacked(over: int) -> None:
     def built(size: int) -> ElfImage:
-        content = gabi(1, size, zlib.compress(bytes(size)).ljust(20_000, b"x"))
-        return ElfImage("t.o", bare([Section(".debug_info", content, flags=0x800)]))
+        content = gabi(1, size, zlib.compress(bytes(size)))
+        padding = Section(".comment", bytes(20_000 - len(content)))
+        return ElfImage("t.o", bare([Section(".debug_info", content, flags=0x800), padding]))
 
     size = most_dies(built(1).size) + over
     image = built(size)

@@ -22,6 +22,7 @@ from pybtf.errors import InputError, Place
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Final
 
 FREE_SIZE: Final = 32 << 20
@@ -104,10 +105,15 @@ def beginning(raw: memoryview, place: Place, size: int, layout: str | None) -> b
     if kind == ELFCOMPRESS_ZLIB:
         import zlib
 
+        found, rest = b"", bytes(packed[:_LOOK])
         try:
-            return zlib.decompressobj().decompress(packed[:_LOOK], size) if size else b""
+            while rest and len(found) < size:
+                stream = zlib.decompressobj()
+                found += stream.decompress(rest, size - len(found))
+                rest = stream.unused_data
         except zlib.error as error:
             raise _damaged(place, "zlib", str(error), declared) from None
+        return found
     from pybtf.elf import zstd
 
     library = zstd.load(place, _OTHERWISE)
@@ -144,29 +150,39 @@ def _opened(raw: memoryview, place: Place, layout: str | None) -> tuple[int, int
 
 
 def _inflate(packed: memoryview, output: mmap.mmap, size: int, place: Place) -> None:
-    import zlib
-
-    stream = zlib.decompressobj()
     done = 0
     with memoryview(output) as target:
-        try:
-            for start in range(0, len(packed), _CHUNK):
-                piece: bytes | memoryview = packed[start : start + _CHUNK]
-                # Once the stream has ended, it says nothing of what is left of a piece.
-                while piece and not stream.eof:
-                    # One byte more than is left, so that an overlong stream shows.
-                    part = stream.decompress(piece, min(size - done + 1, 4 * _CHUNK))
-                    if len(part) > size - done:
-                        raise _wrong_size(place, f"more than {size}", size)
-                    target[done : done + len(part)] = part
-                    done += len(part)
-                    piece = stream.unconsumed_tail
-                if stream.eof:
-                    break
-        except zlib.error as error:
-            raise _damaged(place, "zlib", str(error), size) from None
+        for part in _inflated(packed, size, place):
+            target[done : done + len(part)] = part
+            done += len(part)
     if done < size:
         raise _wrong_size(place, str(done), size)
+
+
+def _inflated(packed: memoryview, size: int, place: Place) -> Iterator[bytes]:
+    """What the streams in `packed`, one behind the other, unpack to, in pieces, which may be empty."""
+    import zlib
+
+    at = done = ended = 0
+    try:
+        while at < len(packed):
+            stream, step = zlib.decompressobj(), _LOOK  # little at first: what is behind a stream is copied each time
+            while at < len(packed) and not stream.eof:
+                piece = packed[at : at + step]
+                # One byte more than is left, so that an overlong stream shows.
+                part = stream.decompress(piece, min(size - done + 1, 4 * _CHUNK))
+                done += len(part)
+                if done > size:
+                    raise _wrong_size(place, f"more than {size}", size)
+                at += len(piece) - len(stream.unused_data if stream.eof else stream.unconsumed_tail)
+                step = min(2 * step, _CHUNK)
+                yield part
+            if not stream.eof:
+                raise zlib.error("the compressed data ends in the middle")
+            ended = at
+    except zlib.error as error:
+        behind = f"{len(packed) - ended} bytes after its end: " if ended else ""
+        raise _damaged(place, "zlib", f"{behind}{error}", size) from None
 
 
 def _unzstd(packed: memoryview, output: mmap.mmap, size: int, place: Place) -> None:
