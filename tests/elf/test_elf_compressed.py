@@ -47,8 +47,14 @@ def gabi(kind: int, size: int, stream: bytes, is64: bool = True, little: bool = 
     return struct.pack(f"{order}I4xQQ" if is64 else f"{order}III", kind, size, 1) + stream
 
 
+def literals(content: bytes) -> tuple[int, int, bytes]:
+    """A block of `zstd_frame` that counts as compressed: all of it must be there before anything can come out."""
+    inner = (3 << 2 | len(content) << 4).to_bytes(3, "little") + content + b"\0"
+    return 2, len(inner), inner
+
+
 def zstd_frame(blocks: list[tuple[int, int, bytes]], size: int) -> bytes:
-    """A zstd frame (RFC 8878) of raw (0) and run-length (1) blocks: (type, size, content)."""
+    """A zstd frame (RFC 8878) of raw (0), run-length (1) and compressed (2) blocks: (type, size, content)."""
     out = b"\x28\xb5\x2f\xfd\xa0" + size.to_bytes(4, "little")  # single segment, 4 bytes of content size
     for number, (kind, length, content) in enumerate(blocks):
         last = number == len(blocks) - 1
@@ -211,7 +217,7 @@ def test_of_a_module_that_is_compressed_as_a_whole_its_size_on_the_disk_counts()
     assert len(image.data(image.sections[1])) == 1 << 20
 
 
-@pytest.mark.parametrize("kind", ["zlib", "gnu", "zstd", "plain"])
+@pytest.mark.parametrize("kind", ["zlib", "gnu", "zstd", "zstd whole", "plain"])
 def test_how_a_section_begins(kind: str) -> None:
     text = bytes(range(256)) * 5000
     content, name, flags = text, ".debug_info", 0x800
@@ -219,6 +225,10 @@ def test_how_a_section_begins(kind: str) -> None:
         content = gabi(1, len(text), zlib.compress(text))
     elif kind == "gnu":
         content, name, flags = b"ZLIB" + struct.pack(">Q", len(text)) + zlib.compress(text), ".zdebug_info", 0
+    elif kind == "zstd whole":
+        whole = [literals(text[i : i + 131_000]) for i in range(0, len(text), 131_000)]
+        content = gabi(2, len(text), zstd_frame(whole, len(text)))
+        assert unpacked(content) == text
     elif kind == "zstd":
         blocks = [text[i : i + 100_000] for i in range(0, len(text), 100_000)]
         content = gabi(2, len(text), zstd_frame([(0, len(block), block) for block in blocks], len(text)))

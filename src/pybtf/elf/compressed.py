@@ -32,7 +32,8 @@ DIES_RATIO: Final = 32
 MAX_SIZE: Final = (1 << 32) - 1  # offsets in debug sections are 32 bits wide in the decoder
 
 _CHUNK: Final = 1 << 18
-_LOOK: Final = 1 << 12  # of compressed data, to see how it begins
+_LOOK: Final = 1 << 12  # of data compressed with zlib, to see how it begins
+_LONGEST_BLOCK: Final = (128 << 10) + 64  # of zstd, with the headers of the frame and the block
 
 
 class Budget:
@@ -118,7 +119,8 @@ def beginning(raw: memoryview, place: Place, size: int, layout: str | None) -> b
 
     library = zstd.load(place, _OTHERWISE)
     try:
-        return next(zstd.pieces(library, bytes(packed[:_LOOK])), b"")[:size]
+        # Nothing of a block comes out before all of it has gone in.
+        return next(zstd.pieces(library, bytes(packed[:_LONGEST_BLOCK])), b"")[:size]
     except zstd.DamagedError as error:
         raise _damaged(place, "zstd", str(error), declared) from None
 
