@@ -140,11 +140,10 @@ def test_replaced_file_keeps_owner(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("way")
-def test_owner_that_cannot_be_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("code", [errno.EPERM, errno.EINVAL], ids=["not ours", "no number in the namespace"])
+def test_owner_that_cannot_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     def refuse(_fd: int, _uid: int, _gid: int) -> None:
-        raise PermissionError(errno.EPERM, "not yours")
+        raise OSError(code, "not yours")
 
     out = tmp_path / "out"
     out.write_bytes(OLD)
@@ -152,6 +151,20 @@ def test_owner_that_cannot_be_kept(
     monkeypatch.setattr(os, "fchown", refuse)
     write_file(out, NEW)
     assert (out.read_bytes(), stat.S_IMODE(out.stat().st_mode)) == (NEW, 0o755)
+
+
+@pytest.mark.usefixtures("way")
+def test_another_fault_of_the_owner_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_fd: int, _uid: int, _gid: int) -> None:
+        raise OSError(errno.EIO, "broken")
+
+    out = tmp_path / "out"
+    out.write_bytes(OLD)
+    monkeypatch.setattr(os, "fchown", fail)
+    with pytest.raises(OutputError):
+        write_file(out, NEW)
+    assert out.read_bytes() == OLD
+    assert names(tmp_path) == ["out"]
 
 
 @pytest.mark.usefixtures("way")

@@ -344,24 +344,28 @@ def test_detached(run: Run, elf: str, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("pipeline")
 @pytest.mark.parametrize(
-    ("links", "signed", "warning"),
-    [(0, False, ""), (1, False, "1 other hard link of it"), (2, False, "2 other hard links"), (0, True, "signature")],
+    ("links", "told", "warning"),
+    [
+        (0, "", ""),
+        (1, "", "1 other hard link of it"),
+        (2, "", "2 other hard links"),
+        (0, "signed", "signature"),
+        (0, "disowned", "its owner or group could not be kept"),
+    ],
 )
-def test_in_place(
-    run: Run, elf: str, monkeypatch: pytest.MonkeyPatch, links: int, signed: bool, warning: str
-) -> None:
+def test_in_place(run: Run, elf: str, monkeypatch: pytest.MonkeyPatch, links: int, told: str, warning: str) -> None:
     embedded = []
 
     def embed(self: Encoded, path: str) -> Written:
         embedded.append((self.data, path))
-        return Written(path, {".BTF": "added"}, True, 54, links, signed=signed)
+        return Written(path, {".BTF": "added"}, True, 54, links, signed=told == "signed", disowned=told == "disowned")
 
     monkeypatch.setattr(Encoded, "embed", embed)
     outcome = run("encode", elf)
     assert outcome.status == 0
     assert embedded == [(DATA, elf)]
     assert warning in outcome.err
-    assert ("warning" in outcome.err) == (links > 0 or signed)
+    assert ("warning" in outcome.err) == (links > 0 or told != "")
 
 
 @pytest.mark.usefixtures("pipeline")

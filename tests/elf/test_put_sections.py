@@ -254,6 +254,15 @@ def test_hard_links_keep_the_old_file(elf: Path, tmp_path: Path) -> None:
     assert section_data(elf.read_bytes(), ".BTF") == BTF
 
 
+def test_an_owner_that_cannot_be_kept_is_told(elf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_fd: int, _uid: int, _gid: int) -> None:
+        raise PermissionError(errno.EPERM, "not yours")
+
+    assert not put_sections(elf, {".BTF": BTF}).disowned
+    monkeypatch.setattr(os, "fchown", refuse)
+    assert put_sections(elf, {".BTF": LONGER}).disowned
+
+
 def test_file_that_is_not_the_one_decoded(elf: Path) -> None:
     seen = elf.stat()
     put_sections(elf, {".BTF": BTF}, expect=seen)

@@ -5,6 +5,7 @@ Expectations about the command line were taken from runs of pahole 1.32; bytes f
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -262,6 +263,16 @@ def test_what_stays_behind_is_told(run: Run, elf: Path, tmp_path: Path) -> None:
     assert (told.status, told.err.count("\n")) == (0, 1)
     assert f"{program}: its .BTF.ext refers to the BTF that was replaced" in told.err
     assert run("-J", program).err == ""
+
+
+def test_an_owner_that_cannot_be_kept_is_told(run: Run, elf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_fd: int, _uid: int, _gid: int) -> None:
+        raise PermissionError(errno.EPERM, "not yours")
+
+    monkeypatch.setattr(os, "fchown", refuse)
+    told = run("-J", elf)
+    assert (told.status, told.err.count("\n")) == (0, 1)
+    assert f"{elf}: its owner or group could not be kept" in told.err
 
 
 def test_signatures_of_changed_modules_are_void(run: Run, elf: Path, tmp_path: Path) -> None:

@@ -100,11 +100,17 @@ def void_signature(path: str) -> str:
     )
 
 
+def lost_owner(path: str) -> str:
+    """The warning about a file that was replaced by somebody else than its owner."""
+    return f"{path}: its owner or group could not be kept: this process may not give files to them"
+
+
 def warn_of_written(path: str, written: Written, others: int, report: Report) -> None:
     """What a file that was replaced has left behind. `others`: of its hard links, those that are encoded later."""
     warn_of_links(path, written.other_links - others, report)
     report.warnings += [stale_section(path, name) for name in written.stale]
     report.warnings += [void_signature(path)] * written.signed
+    report.warnings += [lost_owner(path)] * written.disowned
 
 
 def spare_companions(outputs: Iterable[tuple[str, str | None]], files: Iterable[str], package: str | None) -> None:

@@ -22,11 +22,11 @@ thousands of modules would wait for the disk.
 
 *Whose file, which mode.* A new file gets 0666 less the umask, as from any compiler (the kernel applies it,
 and default ACLs too: reading the umask would mean setting it). A replaced file keeps mode, owner, group and
-extended attributes, ACLs among them. An owner that may not be given away is not kept, and set-user-id and
-set-group-id bits then go, as on `chown`. Capabilities and integrity hashes go too, as on any write: they
-vouch for the old bytes. A file that may not be written to is refused, although the rename would work:
-write protection means the contents. Only of a file that was made a moment ago for us to complete it does not: ccache
-write-protects what it links from its cache.
+extended attributes, ACLs among them. An owner or group that it may not be given to, or that has no number in this
+user namespace, is not kept, and set-user-id and set-group-id bits then go, as on `chown`. Capabilities and
+integrity hashes go too, as on any write: they vouch for the old bytes. A file that may not be written to is
+refused, although the rename would work: write protection means the contents. Only of a file that was made a
+moment ago for us to complete it does not: ccache write-protects what it links from its cache.
 
 *What is written to directly.* Devices, fifos and sockets have no contents to protect and must not be replaced
 by a file. The same holds for /dev/stdout, /dev/fd/N and the like, whatever is behind them: the descriptor
@@ -72,6 +72,7 @@ _SEALS: Final = (("i", 0x10), ("a", 0x20))
 _STREAMS: Final = {"/dev/stdout": 1, "/dev/stderr": 2}
 _STREAM_NAMES: Final = {"/dev/stdout": "standard output", "/dev/stderr": "standard error"}
 _NO_TMPFILE: Final = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.ENOSYS})
+_NOT_GIVEN_AWAY: Final = frozenset({errno.EPERM, errno.EINVAL})
 
 
 def write_file(
@@ -155,7 +156,8 @@ class Replacement:
     """A file in the making that takes the place of `path` when `publish` is called, and vanishes otherwise.
 
     Use as a context manager. `fd` is open for reading and writing; `target` is where a symbolic link leads, or
-    the path. `old` is the stat of the file to be replaced, or None. All methods raise `OutputError`.
+    the path. `old` is the stat of the file to be replaced, or None. `disowned`: what was published has not the owner or
+    group of that one. All methods raise `OutputError`.
     """
 
     named = 0
@@ -181,6 +183,7 @@ class Replacement:
         self._folder_fd = -1
         self._named = False
         self.fd = -1
+        self.disowned = False
         with explained(path, advice):
             there = there or _look(path)
             self.old = there.plain
@@ -265,10 +268,13 @@ class Replacement:
         mode = stat.S_IMODE(like.st_mode)
         try:
             os.fchown(self.fd, like.st_uid, like.st_gid)
-        except PermissionError:
+        except OSError as error:
+            if error.errno not in _NOT_GIVEN_AWAY:
+                raise
             mode &= ~(stat.S_ISUID | stat.S_ISGID)
-            with suppressed(PermissionError):
+            with suppressed(OSError):
                 os.fchown(self.fd, -1, like.st_gid)
+            self.disowned = True
         if self.old is not None:
             _copy_xattrs(self.target, self.fd)
         os.fchmod(self.fd, mode)  # last: fchown clears the set-id bits, and ACLs write the group's

@@ -61,7 +61,7 @@ class Written:
     `placed` maps each section to "added", "in place", "moved" or "unchanged"; `changed` is False if the file
     held just these sections already. `other_links` counts hard links that keep the old contents. `stale` names sections
     of the file that refer to contents which were replaced. `signed`: it was a module with a signature, which the new
-    contents make void.
+    contents make void. `disowned`: it has another owner or group than before.
     """
 
     path: str
@@ -71,6 +71,7 @@ class Written:
     other_links: int
     stale: tuple[str, ...] = ()
     signed: bool = False
+    disowned: bool = False
 
 
 def put_sections(
@@ -110,7 +111,7 @@ def put_sections(
             source.check_unchanged()
             new.publish()
     stale = tuple([each for each in tied if outline.find(each.encode()) is not None])
-    return Written(name, plan.placed, True, plan.size, source.stat.st_nlink - 1, stale, signed)
+    return Written(name, plan.placed, True, plan.size, source.stat.st_nlink - 1, stale, signed, new.disowned)
 
 
 def rewrite(

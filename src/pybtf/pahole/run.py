@@ -168,9 +168,10 @@ def _jobs(request: Request) -> int:
 def _write(request: Request, encoded: Encoded) -> None:
     if request.detached is None:
         written = encoded.embed(request.file, durable=False)
-        if (written.other_links or written.stale or written.signed) and request.verbosity >= 0:
+        told = written.other_links or written.stale or written.signed or written.disowned
+        if told and request.verbosity >= 0:
             from ..cli import console
-            from ..cli.request import stale_section, void_signature
+            from ..cli.request import lost_owner, stale_section, void_signature
 
             if written.other_links:
                 console.warning(f"{request.file}: other hard links of it keep the old contents", PROGRAM)
@@ -178,6 +179,8 @@ def _write(request: Request, encoded: Encoded) -> None:
                 console.warning(stale_section(request.file, name), PROGRAM)
             if written.signed:
                 console.warning(void_signature(request.file), PROGRAM)
+            if written.disowned:
+                console.warning(lost_owner(request.file), PROGRAM)
     else:
         encoded.write(request.detached, durable=False)
 
