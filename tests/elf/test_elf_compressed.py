@@ -250,8 +250,11 @@ def test_a_bomb_stops_at_the_size_that_it_declares() -> None:
         unpacked(gabi(1, 16, zlib.compress(bytes(8 << 20))))
 
 
-@pytest.mark.parametrize("content", [b"ZLIB\0\0", b"ZLIX" + bytes(20)])
-def test_damaged_zdebug(content: bytes) -> None:
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [(b"", "empty"), (b"ZLIB\0\0", "starts with 5a 4c 49 42 00 00"), (b"ZLIX" + bytes(20), "starts with 5a 4c 49 58")],
+)
+def test_damaged_zdebug(content: bytes, found: str) -> None:
     image = ElfImage("t.o", bare([Section(".zdebug_info", content)]))
-    with pytest.raises(InputError, match='expected "ZLIB"'):
+    with pytest.raises(InputError, match=f't.o: .zdebug_info: {found}.*; expected "ZLIB"'):
         image.data(image.sections[1])

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import pybtf
+from pybtf.cli import faults
 from tests.builders.archives import unpack
 from tests.builders.conflicts import program
 from tests.builders.conflictswriter import image
@@ -43,6 +44,7 @@ void *realloc(void *p, size_t n) { return refused(FROM) ? NULL : __libc_realloc(
 SETUP = """
 import ctypes, os, sys
 import pybtf
+from pybtf.cli import faults
 
 from pathlib import Path
 from pybtf.elf.image import ElfImage
@@ -228,4 +230,9 @@ except MemoryError as error:
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment()
     )  # fmt: skip
-    assert done.stdout == f"{large}: not enough memory to map its 1,099,511,627,776 bytes\n"
+    assert done.stdout == f"{large}: not enough memory to map its 1,099,511,627,776 bytes; see `ulimit -v`\n"
+
+
+def test_fewer_jobs_do_not_help_where_a_file_cannot_be_mapped() -> None:
+    error = MemoryError("x.o: not enough memory to map its 7 bytes; see `ulimit -v`")
+    assert faults.explain(error, jobs=2) == (str(error), faults.FAILED)

@@ -88,7 +88,7 @@ def short_of_memory(error: MemoryError, jobs: int = 1, place: str = "") -> str:
     what = str(error)
     if MEMORY not in what:  # a library's own words, or none
         what = f"{place}: {MEMORY}" if place else MEMORY
-    return f"{what}; fewer jobs (-j) need less" if jobs > 1 else what
+    return f"{what}; fewer jobs (-j) need less" if jobs > 1 and "ulimit" not in what else what
 
 
 def _is_without_memory() -> bool:

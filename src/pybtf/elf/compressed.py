@@ -140,7 +140,8 @@ def _opened(raw: memoryview, place: Place, layout: str | None) -> tuple[int, int
     if layout is None:
         # "ZLIB", the size as 8 bytes big-endian in any ELF, then the stream.
         if len(raw) < 12 or bytes(raw[:4]) != b"ZLIB":
-            raise InputError(place, f"starts with {bytes(raw[:12]).hex(' ')}", '"ZLIB" and a size of 8 bytes')
+            found = f"starts with {bytes(raw[:12]).hex(' ')}" if raw else "empty"
+            raise InputError(place, found, '"ZLIB" and a size of 8 bytes')
         return ELFCOMPRESS_ZLIB, int.from_bytes(raw[4:12], "big"), raw[12:]
     header = Struct(layout)
     if len(raw) < header.size:

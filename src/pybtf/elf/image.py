@@ -470,7 +470,8 @@ class Source:
             if number in (errno.EMFILE, errno.ENFILE):
                 raise
             if number == errno.ENOMEM:
-                raise MemoryError(f"{self.path}: not enough memory to map its {self.status.st_size:,} bytes") from None
+                size = f"{self.status.st_size:,}"
+                raise MemoryError(f"{self.path}: not enough memory to map its {size} bytes; see `ulimit -v`") from None
             try:
                 start = os.pread(self._fd, 1024, 0)
             except OSError:
