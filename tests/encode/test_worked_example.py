@@ -1,6 +1,6 @@
-"""The worked example of docs/reduction.md: what its tables say of each unit is what the encoder does.
+"""The worked example of docs/reduction.md, and the smaller ones: what their tables say is what the encoder does.
 
-The program is made without a compiler; where there is one, it is compiled as well, from the lines of the page.
+The programs are made without a compiler; where there is one, they are compiled as well, from the lines of the page.
 """
 
 from __future__ import annotations
@@ -18,31 +18,54 @@ from pybtf.core.run import Run
 from pybtf.options import make_options
 from pybtf.pipeline import passes
 from pybtf.report import Repeats
-from tests.builders.conflicts import Item, Unit
+from tests.builders.conflicts import Expr, Item, Unit
 from tests.builders.conflictswriter import image
 from tests.builders.everything import differences
 from tests.conftest import ROOT
 from tests.probe.rules_probe import probe_kept
 
 PAGE = (ROOT / "docs" / "reduction.md").read_text().split("\n## A worked example\n")[1].split("\n## ")[0]
-ROWS = [re.split(r" *\| *", line)[1:-1] for line in PAGE.splitlines() if line.startswith("| ")]
+#: The rows of all tables of each example; the worked one has no title.
+ROWS = {
+    part.partition("\n")[0]: [re.split(r" *\| *", line)[1:-1] for line in part.splitlines() if line.startswith("| ")]
+    for part in PAGE.split("\n### ")
+}
+CHANGED = ROWS[""]
 GCC = shutil.which("gcc")
 
 #: What files include: in C, and as items. `fillers` and `last` are not headers, but what the second table says.
 LINES: dict[str, str] = {
-    **{name: line for line, name in re.findall(r"^    (struct .*;) +/\* (\w+)\.h", PAGE, re.MULTILINE)},
+    **{name: line for line, name in re.findall(r"^    (\w.*[;}]) +/\* (\w+)\.h", PAGE, re.MULTILINE)},
     "fillers": "".join(f"struct f{n} {{ int x; }} v{n};" for n in range(6)),
     "last": "int last(struct list *l) { return !l->first; }",
 }
-TO_ITEM = ("ptr", ("name", "struct", "item", 0))
+
+
+def to(name: str, number: int = 0) -> Expr:
+    return "ptr", ("name", "struct", name, number)
+
+
+def to_two(element: str) -> Expr:
+    return "ptr", ("array", ("base", element), 2)
+
+
+OWN: Item = ("struct", "item", 8, (("key", ("base", "long"), 0, 0),))
 ITEMS: dict[str, list[Item]] = {
     "item": [("struct", "item", 4, (("price", ("base", "int"), 0, 0),))],
-    "own": [("struct", "item", 8, (("key", ("base", "long"), 0, 0),))],
-    "list": [("struct", "list", 8, (("first", TO_ITEM, 0, 0),))],
-    "shelf": [("struct", "shelf", 8, (("top", TO_ITEM, 0, 0),))],
+    "own": [OWN],
+    "list": [("struct", "list", 8, (("first", to("item"), 0, 0),))],
+    "shelf": [("struct", "shelf", 8, (("top", to("item"), 0, 0),))],
     "fillers": [("struct", f"f{n}", 8, ()) for n in range(6)],
-    "last": [("function", ("ptr", ("name", "struct", "list", 0)))],
+    "last": [("function", to("list"))],
+    "cart": [("struct", "cart", 8, (("goods", to("list"), 0, 0),))],
+    "sum": [OWN, ("use", to("item", 1))],
+    "name": [("struct", "name", 8, (("text", to_two("char"), 0, 0),))],
+    "word": [("struct", "word", 8, (("data", to_two("char"), 0, 0),))],
+    "long": [("struct", "word", 8, (("data", to_two("long"), 0, 0),))],
+    "pair": [("struct", "pair", 16, (("left", to("name"), 0, 0), ("right", to("word"), 8, 0)))],
 }
+#: By header: the struct of which each file that includes it has a variable, so that compilers describe it.
+VARIABLES = {**{name: name for name in ("item", "list", "shelf", "cart", "name", "word", "pair")}, "long": "word"}
 FILES = {"a": "item list", "b": "list", "c": "own list", "d": "item list", "e": "list"}
 SHELVES = {"a": "item shelf", "b": "shelf", "c": "own list", "e": "list", "d": "item list"}
 #: By row of the second table.
@@ -121,7 +144,7 @@ def made(files: dict[str, str], folder: Path) -> Seen:
 def compiled(files: dict[str, str], folder: Path) -> Seen:
     for file, names in files.items():
         text = [LINES[name] for name in names.split()]
-        text += [f"struct {name} {name}_of_{file};" for name in names.split() if name in ("list", "shelf")]
+        text += [f"struct {VARIABLES[name]} {name}_of_{file};" for name in names.split() if name in VARIABLES]
         (folder / f"{file}.c").write_text("\n".join(text))
     sources = [f"{file}.c" for file in files]
     subprocess.run([GCC or "gcc", "-g", "-r", "-nostdlib", "-o", "program", *sources], cwd=folder, check=True)
@@ -138,6 +161,10 @@ def written(type: Type) -> str:
     return f"`{NUMBERS[type.what]}{'!' if type.apart else ''}`"
 
 
+def kept_whole(seen: Seen) -> str:
+    return "all" if len(seen.whole) == len(seen.types) else ", ".join(f"`{file}.c`" for file in seen.whole)
+
+
 @both
 def test_the_class_list(way: Way, tmp_path: Path) -> None:
     seen = way(FILES, tmp_path)
@@ -145,7 +172,7 @@ def test_the_class_list(way: Way, tmp_path: Path) -> None:
         types = [seen.of(file, what) for what in WHAT]
         before = [f"`{NUMBERS[type.what].rstrip('+-')}`" for type in types]
         kept = [written(type) for type in types if type.kept]
-        assert [f"`{file}.c`", " ".join(before), " ".join(map(written, types)), " ".join(kept) or "none"] in ROWS
+        assert [f"`{file}.c`", " ".join(before), " ".join(map(written, types)), " ".join(kept) or "none"] in CHANGED
 
 
 @both
@@ -164,8 +191,7 @@ def test_what_the_types_become(way: Way, tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", CHANGES)
 def test_the_units_that_are_kept_whole(way: Way, change: str, tmp_path: Path) -> None:
     seen = way(CHANGES[change], tmp_path)
-    whole = "all" if len(seen.whole) == len(FILES) else ", ".join(f"`{file}.c`" for file in seen.whole)
-    assert [change, whole, f"`{seen.owner(seen.of('e', 'struct list'))}.c`"] in ROWS
+    assert [change, kept_whole(seen), f"`{seen.owner(seen.of('e', 'struct list'))}.c`"] in CHANGED
 
 
 @both
@@ -183,5 +209,41 @@ def test_a_captured_type_is_dropped(way: Way, tmp_path: Path) -> None:
     assert [type.what for type in seen.types["d"] if type.kept] == ["struct list of 8"]
 
 
+def headers(names: str) -> str:
+    return ", ".join(f"`{name}.h`" for name in names.split())
+
+
+@both
+@pytest.mark.parametrize("names", ["list", "list cart"])
+def test_a_tainted_class(way: Way, names: str, tmp_path: Path) -> None:
+    files = {"a": "item list", "b": "list", "c": "own list", "d": names, "e": "item cart list last"}
+    seen = way(files, tmp_path)
+    row = [headers(names), kept_whole(seen), f"`{seen.owner(seen.of('e', 'struct list'))}.c`"]
+    assert row in ROWS["A tainted class"]
+    assert seen.owner(seen.of("d", "struct list")) == ("c" if seen.of("d", "struct list").kept else "a")
+
+
+@both
+@pytest.mark.parametrize("names", ["item sum", "item list sum"])
+def test_a_name_that_a_unit_has_twice(way: Way, names: str, tmp_path: Path) -> None:
+    seen = way({"a": "item list", "b": names, "c": "item list"}, tmp_path)
+    after = [written(type) for type in seen.types["b"] if type.what in NUMBERS]
+    before = [re.sub("[-+!]", "", each) for each in after]
+    found = [headers(names), " ".join(before), " ".join(after), kept_whole(seen)]
+    # Compilers have their own order.
+    assert [sorted(cell.split()) for cell in found] in [
+        [sorted(cell.split()) for cell in row] for row in ROWS["A name that a unit has twice"]
+    ]
+
+
+@both
+@pytest.mark.parametrize("names", ["pair name", "pair name long"])
+def test_elements_of_arrays(way: Way, names: str, tmp_path: Path) -> None:
+    seen = way({"a": "name word pair", "b": names, "c": "long"}, tmp_path)
+    words = [f"`{seen.owner(seen.of(file, 'struct word'))}.c`" for file in "bc"]
+    assert [headers(names), kept_whole(seen), *words] in ROWS["Elements of arrays"]
+
+
 def test_the_rows_of_the_page() -> None:
-    assert [row[0] for row in ROWS] == ["unit", *(f"`{file}.c`" for file in FILES), "change", *CHANGES]
+    assert [row[0] for row in CHANGED] == ["unit", *(f"`{file}.c`" for file in FILES), "change", *CHANGES]
+    assert [len(rows) for rows in ROWS.values()] == [len(CHANGED), 3, 3, 3]
