@@ -11,7 +11,21 @@ import pytest
 
 import pybtf
 from pybtf.core.dedup.dedup import dedup_btf
-from tests.builders.dedup_lists import INT32, A, Record, enum, pointer, raw, struct_of
+from pybtf.errors import InputError
+from tests.builders.dedup_lists import (
+    FUNC_PROTO,
+    INT,
+    INT32,
+    STRINGS,
+    A,
+    B,
+    Record,
+    enum,
+    pointer,
+    raw,
+    record,
+    struct_of,
+)
 from tests.builders.graphs import listing
 from tests.conftest import ROOT, environment
 
@@ -91,6 +105,33 @@ def test_pairs_without_end() -> None:
     command = [sys.executable, "-c", MANY_PAIRS]
     more = int(subprocess.run(command, env=environment(), cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
     assert more < 16 << 20
+
+
+def groups(pairs: int, both: bool) -> bytes:
+    """Pairs of structs of one name that differ at once, and reach a prototype of very many parameters, and one of two
+    structs of a name; or `both`, of which one is the last parameter.
+    """
+    strings, start = STRINGS, len(STRINGS)
+    types = [INT32, record(INT, A, 4, 31), struct_of(B), struct_of(B, (A, 1)), pointer(6)]
+    types.append(record(FUNC_PROTO, 0, 0, *[0, 1] * 49_999, 0, 4 if both else 1, vlen=50_000))
+    for n in range(pairs):
+        behind = 3 if both else 3 + n % 2
+        types += [struct_of(start + 5 * n, (A, other), (A, behind), (A, 5)) for other in (1, 2)]
+        strings += b"%04d\0" % n
+    return raw(*types, strings=strings)
+
+
+def test_groups_take_steps() -> None:
+    """Each pair begins a group of its own, with the prototype."""
+    dedup_btf(groups(20, both=False), patience=0)
+    with pytest.raises(InputError, match=r"comparing type \d{4,5} takes too many steps"):
+        dedup_btf(groups(8000, both=False), patience=0)
+
+
+def test_groups_with_a_name_twice_are_given_up() -> None:
+    """Else, each pair would go through all parameters for nothing."""
+    data = groups(8000, both=True)
+    assert dedup_btf(data, patience=0) == dedup_btf(data, patience=NEVER)
 
 
 @pytest.mark.skipif("PYBTF_SANITIZED" in os.environ, reason="what is known is proved there by walking on")

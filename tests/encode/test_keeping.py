@@ -460,6 +460,26 @@ def test_a_declaration_is_resolved_by_a_type_of_another_class(which: str, tmp_pa
     assert differences(path) == []
 
 
+def test_odd_types_that_define_different_names_otherwise(tmp_path: Path) -> None:
+    """The `c` of the last unit has `y` declared, and goes to that of the third, which has `x` declared. It differs from
+    that of the second, which has both.
+    """
+    path = tmp_path / "program"
+    a, c, x, y = struct("a"), struct("c", to("x"), to("y")), struct("x", to("a")), struct("y", to("a"))
+    path.write_bytes(image([[a, x, y, c], [OTHER_A, x, y, c], [y, c, struct("a", to("b"))], [a, x, c]]))
+    assert differences(path) == []
+
+
+def test_a_typedef_tells_odd_types_from_usual_ones(tmp_path: Path) -> None:
+    """So `c` is separate, and the last unit, which refers to it, is not kept whole."""
+    path = tmp_path / "program"
+    a, t = struct("a"), ("typedef", "t", to("a"))
+    c = struct("c", ("typedef", "t"))
+    path.write_bytes(image([[a, t, c], [OTHER_A, t, c], [a, t, c, ("use", to("c"))]]))
+    assert pybtf.encode(path).report.repeats.units_whole == 1
+    assert differences(path) == []
+
+
 def test_a_usual_type_is_met_by_a_wild_one(tmp_path: Path) -> None:
     """The last unit has `k` twice. By way of its `c` it is compared with those of the units that define `j` and `i`:
     with two, unless one was dropped. With one, the reference asks whether both are identical, and says no.

@@ -166,6 +166,76 @@ def uncertain(count: int) -> bytes:
     w.end()
     return written(w)
 
+def by_prototype(w: RawDwarf, structs: int, *to: int) -> None:
+    """So many structs that point to a prototype, by which each mentions all of these types directly."""
+    pointers = [w.die(POINTER, (TYPE, REF4, each)) for each in to]
+    prototype = w.die(SUBROUTINE, children=True)
+    for each in pointers:
+        w.die(PARAMETER, (TYPE, REF4, each))
+    w.null()
+    pointer = w.die(POINTER, (TYPE, REF4, prototype))
+    for n in range(structs):
+        w.die(STRUCT, (NAME, STRING, f"z{n}"), (SIZE, DATA1, 8), children=True)
+        member(w, pointer)
+        w.null()
+
+
+class Ways:
+    """Units of `z` structs that mention some names, each of which a unit declares (0), defines (1), or defines
+    otherwise (2). In the first units another struct has them all, declared and defined: so the declarations are
+    resolved before anything else comes, and what is defined there is usual.
+    """
+
+    def __init__(self, structs: int, names: int) -> None:
+        self.structs = structs
+        self.names = [f"n{n}" for n in range(names)]
+        self.w = RawDwarf()
+        for how in 0, 1:
+            self.w.begin()
+            struct(self.w, "e", *(self.name(name, how) for name in self.names))
+            self.w.end()
+        self.repeat(9)
+
+    def name(self, name: str, how: int) -> int:
+        return struct(self.w, name, *[self.w.base_type()] * (how == 2)) if how else declared(self.w, name)
+
+    def unit(self, *hows: int, structs: bool = True) -> None:
+        """`hows` by name; without `structs`, only that."""
+        self.w.begin()
+        targets = [self.name(name, how) for name, how in zip(self.names, hows, strict=True)]
+        if structs:
+            by_prototype(self.w, self.structs, *targets)
+        self.w.end()
+
+    def repeat(self, count: int) -> None:
+        """The last unit so often again."""
+        self.w.info += self.w.info[self.w._unit :] * count
+
+
+def bits(n: int, count: int) -> list[int]:
+    return [n >> k & 1 for k in range(count)]
+
+
+def different_ways(structs: int) -> bytes:
+    """Each `z` is looked for among the ways in which units before have it. At the end comes one that is odd, and like
+    any of them, which is seen at once.
+    """
+    ways = Ways(structs, 12)
+    for n in range(1 << 11):
+        ways.unit(0, *bits(n, 11))
+    ways.unit(2, *[0] * 11)
+    ways.unit(*[2] * 12, structs=False)
+    return ways.w.kernel()
+
+
+def slots_of_units(structs: int) -> bytes:
+    """By one prototype, structs mention hundreds of names that are defined twice elsewhere. This is noted by unit."""
+    ways = Ways(structs, 500)
+    ways.unit(*[2] * 500, structs=False)
+    ways.unit(*[0] * 500)
+    ways.repeat(170)
+    return ways.w.kernel()
+
 
 @pytest.mark.parametrize(
     ("build", "many"),
@@ -176,6 +246,8 @@ def uncertain(count: int) -> bytes:
         (mentions, 1500),
         (reaching, 11_000),
         (uncertain, 3400),
+        (different_ways, 68),
+        (slots_of_units, 2000),
     ],
 )
 def test_steps_are_counted(build: Callable[[int], bytes], many: int, tmp_path: Path) -> None:
@@ -186,6 +258,17 @@ def test_steps_are_counted(build: Callable[[int], bytes], many: int, tmp_path: P
         report = pybtf.encode(path, jobs=1).report
         kept.append(report.repeats.units_whole == report.units.kept)
     assert kept == [False, True]
+
+
+def test_equal_ways_are_one(tmp_path: Path) -> None:
+    """Two thousand units have forty structs in one way: if each were a way of its own, the steps would be used up."""
+    ways = Ways(40, 1)
+    ways.unit(1)
+    ways.repeat(2000)
+    ways.unit(2)
+    path = tmp_path / "file"
+    path.write_bytes(ways.w.kernel())
+    assert pybtf.encode(path, jobs=1).report.repeats.units_whole == 1
 
 
 def namesakes_in_a_row(structs: int) -> bytes:

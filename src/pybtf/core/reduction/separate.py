@@ -364,7 +364,7 @@ def separate(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.
         return 0
     if list_slots(e, a) or survey(e, a):
         return 1
-    while changed and not a.tired:
+    while changed:
         changed = False
         for i in range(a.common.n):
             c = a.common.p[i]
