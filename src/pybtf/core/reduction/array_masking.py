@@ -1,10 +1,18 @@
-"""Types that libbpf's comparison may take for equal although they differ.
+"""Types that libbpf's comparison may take for equal although they differ in elements of arrays.
 
 It compares two arrays by their numbers of elements, and by their element types only if nothing was assumed of
-the two before. So types that differ only in the elements of arrays can be taken for one another, if such an
-array may have been met on the way: one of the same class, in the unit that has the other. The search for such pairs
-goes by two hashes: `shape`, of what chooses the chain of candidates, and `blind`, of the whole content but for elements
-of arrays.
+the two before. So an array that was met before *masks* a difference in the elements. The pair that matters is two
+classes of types that come to one chain of candidates (their hashes `shape` are equal) and differ in nothing else (their
+hashes `blind` are, too: see `measure_content` in doubts.py). docs/reduction.md has an example.
+
+`masked` walks from such a pair to the first place where the two differ, which is a pair of arrays. If what the arrays
+are of is equal but for arrays in it, the walk goes on there. The difference can be masked if
+
+- one of the two arrays may have been met before: what both types have in front of this place leads to it (`reaches`),
+  or the types have a name, so that the comparison may have begun anywhere; and
+- what it was met with may then be taken for the other one. It was an array of its own class, so some unit has both
+  (`together`, for all pairs of arrays at once); or the array leads to another one (ARRAYS), so that arrays of other
+  classes may be taken for it.
 
 If there is such a pair, everything is kept. It is not enough to keep all types that reach one of the two. What was met
 before depends on which arrays are one: those of two units become one if the types that have them are dropped in one
@@ -20,6 +28,7 @@ from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.encoder import Encoder, KeptUnit
 from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.unit_names import next_watched
+from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_free, u32s_push
 
 EFFORT_OF_PAIR = cython.declare(uint64_t, 64)  # steps that one counts as, because it takes memory
@@ -69,8 +78,12 @@ def reaches(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: uint32_t
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def link(a: cython.pointer[Analysis], pairs: cython.pointer[U32s], c: uint32_t, other: uint32_t) -> cython.int:
-    """Adds `other` to the classes that are looked for where class `c` is. Nonzero: no memory."""
+def add_link(a: cython.pointer[Analysis], pairs: cython.pointer[U32s], c: uint32_t, other: uint32_t) -> cython.int:
+    """Adds `other` to the list of the classes with which class `c` is in a pair. Nonzero: no memory.
+
+    A list is made of links, two words each: the number of the next link, from 1, or 0, and a class. That of class `c`
+    begins with link `users[c]`.
+    """
     if not u32s_push(pairs, a.users[c]) or not u32s_push(pairs, other):
         return 1
     a.users[c] = cython.cast(uint32_t, pairs.n // 2)
@@ -81,12 +94,33 @@ def link(a: cython.pointer[Analysis], pairs: cython.pointer[U32s], c: uint32_t, 
 @cython.nogil
 @cython.exceptval(check=False)
 def note_pair(a: cython.pointer[Analysis], pairs: cython.pointer[U32s], x: uint32_t, y: uint32_t) -> cython.int:
-    """Notes two classes of arrays of which `together` is to say whether a unit has both. Nonzero: no memory."""
+    """Notes two classes of arrays of which `together` is to say whether a unit has both: two links, one in the list of
+    each. Not if it takes too long. Nonzero: no memory.
+    """
     if a.users[x] and pairs.p[2 * a.users[x] - 1] == y:
         return 0  # as often: many types differ in the same arrays
     if not spend(a, EFFORT_OF_PAIR):
         return 0
-    return link(a, pairs, x, y) or link(a, pairs, y, x)
+    return add_link(a, pairs, x, y) or add_link(a, pairs, y, x)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def watch_pairs(e: cython.pointer[Encoder], a: cython.pointer[Analysis], pairs: cython.pointer[U32s]) -> uint32_t:
+    """Makes the classes of all pairs WATCHED, and no others. The first unit that can have both of a pair."""
+    at: cython.size_t
+    x: uint32_t
+    y: uint32_t
+    first: uint32_t = e.n_kept
+    CHECK(pairs.n % 4 == 0, "a pair is not two links")
+    memset(a.watch, 0, a.n)
+    for at in range(0, pairs.n, 4):
+        y = pairs.p[at + 1]
+        x = pairs.p[at + 3]
+        a.watch[x] = a.watch[y] = WATCHED
+        first = min(first, max(e.first_unit.p[x], e.first_unit.p[y]))
+    return first
 
 
 @cython.cfunc
@@ -96,20 +130,13 @@ def together(e: cython.pointer[Encoder], a: cython.pointer[Analysis], pairs: cyt
     """Whether some unit has types of both classes of a pair: an array that was met before was then taken for one of its
     own class, of the unit that has the other one. The class list is read once, however many pairs there are.
     """
-    at: cython.size_t
     u: uint32_t
     i: uint32_t
     c: uint32_t
-    x: uint32_t
-    first: uint32_t = e.n_kept
+    link: uint32_t
     p: cython.pointer[uint32_t]
     t: cython.pointer[KeptUnit]
-    memset(a.watch, 0, a.n)
-    for at in range(0, pairs.n, 4):  # each pair is two links
-        x = pairs.p[at + 1]
-        c = pairs.p[at + 3]
-        a.watch[x] = a.watch[c] = WATCHED
-        first = min(first, max(e.first_unit.p[x], e.first_unit.p[c]))
+    first: uint32_t = watch_pairs(e, a, pairs)
     if not spend(a, e.class_list.n):
         return True
     for u in range(first, e.n_kept):
@@ -120,11 +147,11 @@ def together(e: cython.pointer[Encoder], a: cython.pointer[Analysis], pairs: cyt
         while i < t.n_types:
             c = p[i]
             a.visited[c] = a.stamp
-            x = a.users[c]
-            while x:
-                if a.visited[pairs.p[2 * x - 1]] == a.stamp or not spend(a, 1):
+            link = a.users[c]
+            while link:
+                if a.visited[pairs.p[2 * link - 1]] == a.stamp or not spend(a, 1):
                     return True
-                x = pairs.p[2 * x - 2]
+                link = pairs.p[2 * link - 2]
             i = next_watched(a.watch, WATCHED, p, i + 1, t.n_types)
     return False
 
@@ -202,7 +229,9 @@ def masked(
 @cython.nogil
 @cython.exceptval(check=False)
 def doubt_arrays(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """Whether types of one chain that differ in array elements only may be taken for equal. -1: no memory."""
+    """Whether types of one chain that differ in array elements only may be taken for equal. -1: no memory. If it takes
+    too long (`tired`), the answer does not matter.
+    """
     n: uint32_t = 0
     c: uint32_t
     i: uint32_t

@@ -49,7 +49,7 @@ from cython.cimports.pybtf.core.encode.encoder import (
 )
 from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.array_masking import doubt_arrays
-from cython.cimports.pybtf.core.reduction.doubts import doubt_names, doubt_units, doubt_users, list_keys, measure
+from cython.cimports.pybtf.core.reduction.doubts import doubt_names, doubt_units, list_keys, measure, spread_loose
 from cython.cimports.pybtf.core.reduction.odd_types import choose_usual, find_odd
 from cython.cimports.pybtf.core.reduction.refine import refine, spread
 from cython.cimports.pybtf.core.reduction.separate import contacts, separate
@@ -118,7 +118,7 @@ def analyse(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.i
     measure(e, a)
     doubt_names(e, a)
     if a.loose:
-        doubt_users(e, a)
+        spread_loose(e, a)
     doubt_units(e, a)
     masked = doubt_arrays(e, a)
     if masked < 0:

@@ -6,5 +6,5 @@ from pybtf.core.reduction.analysis cimport Analysis
 cdef int list_keys(Encoder *e, Analysis *a) noexcept nogil
 cdef void measure(Encoder *e, Analysis *a) noexcept nogil
 cdef void doubt_names(Encoder *e, Analysis *a) noexcept nogil
-cdef void doubt_users(Encoder *e, Analysis *a) noexcept nogil
+cdef void spread_loose(Encoder *e, Analysis *a) noexcept nogil
 cdef void doubt_units(Encoder *e, Analysis *a) noexcept nogil

@@ -5,7 +5,7 @@ from pybtf.core.encode.encoder cimport Encoder
 from pybtf.core.reduction.analysis cimport COMMON, ODD, SEPARATE, Analysis
 
 cdef enum:
-    MASKED = 64                 # slots that masks have room for
+    SLOTS_IN_MASK = 64          # those behind tell nothing apart: more is kept
 
 cdef int separate(Encoder *e, Analysis *a) noexcept nogil
 cdef void contacts(Encoder *e, Analysis *a) noexcept nogil

@@ -26,7 +26,7 @@ from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, KeptUnit
 from cython.cimports.pybtf.core.reduction.analysis import *
-from cython.cimports.pybtf.core.reduction.separate import MASKED, earliest, is_mixed
+from cython.cimports.pybtf.core.reduction.separate import SLOTS_IN_MASK, earliest, is_mixed
 from cython.cimports.pybtf.core.reduction.unit_names import contest, watch
 from cython.cimports.pybtf.core.support.memory import grow, u32s_push
 
@@ -177,7 +177,7 @@ def defined_slots(a: cython.pointer[Analysis], c: uint32_t) -> uint64_t:
     mask: uint64_t = 0
     i: uint32_t
     x: cython.pointer[Slot] = a.slots + a.slots_at[c]
-    for i in range(min(a.n_slots[c], MASKED)):
+    for i in range(min(a.n_slots[c], SLOTS_IN_MASK)):
         if a.definition[x[i].to] or not x[i].named:
             mask |= cython.cast(uint64_t, 1) << i
     return mask
@@ -312,7 +312,7 @@ def separate_slots(a: cython.pointer[Analysis], c: uint32_t) -> uint64_t:
     mask: uint64_t = 0
     i: uint32_t
     to: uint32_t
-    for i in range(min(a.n_slots[c], MASKED)):
+    for i in range(min(a.n_slots[c], SLOTS_IN_MASK)):
         to = a.slots[a.slots_at[c] + i].to
         if a.slots[a.slots_at[c] + i].named:
             to = a.usual[to]

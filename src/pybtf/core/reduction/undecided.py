@@ -37,7 +37,7 @@ from cython.cimports.pybtf.core.model.function_state import State
 from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.odd_types import add_user, give, pass_on
 from cython.cimports.pybtf.core.reduction.separate import (
-    MASKED,
+    SLOTS_IN_MASK,
     defined_slots,
     is_mixed,
     told_apart,
@@ -143,7 +143,7 @@ def decided_slots(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: ui
     mask: uint64_t = 0
     i: uint32_t
     to: uint32_t
-    for i in range(min(a.n_slots[c], MASKED)):
+    for i in range(min(a.n_slots[c], SLOTS_IN_MASK)):
         to = meant(a, a.slots[a.slots_at[c] + i].to)
         if to and a.watch[to] & COMPARED and not a.tint[to] & UNDECIDED:
             mask |= cython.cast(uint64_t, 1) << i
