@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,8 @@ from pybtf.cli.main import main
 from pybtf.pahole.main import main as pahole
 from tests.builders.rawbtf import raw_btf
 
-INT, ARRAY, STRUCT, TYPEDEF, FUNC, FUNC_PROTO, VAR, DATASEC, DECL_TAG = (
-    kind << 24 for kind in (1, 3, 4, 8, 12, 13, 14, 15, 17)
+INT, PTR, ARRAY, STRUCT, TYPEDEF, FUNC, FUNC_PROTO, VAR, DATASEC, DECL_TAG = (
+    kind << 24 for kind in (1, 2, 3, 4, 8, 12, 13, 14, 15, 17)
 )
 
 
@@ -161,6 +162,60 @@ def test_what_is_small_and_would_become_large_or_slow(
     assert main(["show", *arguments, str(path)]) == 1
     out, said = capfd.readouterr()
     assert (out, "takes too many steps, or becomes too long" in said) == ("", True)
+
+
+def in_each_other(structs: int) -> bytes:
+    """`s0` has `s1` in it, and so on; the last one has a number."""
+    words, text = [1, INT, 4, 32], b"\0int\0"
+    for number in range(structs):
+        words += [len(text), STRUCT | 1, 4, 5, number + 3 if number + 1 < structs else 1, 0]
+        text += b"s%d\0" % number
+    return raw_btf(words, text)
+
+
+def in_a_row(pointers: int) -> bytes:
+    words = [1, INT, 4, 32]
+    for number in range(pointers):
+        words += [0, PTR, number + 1]
+    return raw_btf([*words, 5, TYPEDEF, pointers + 1], b"\0int\0t\0")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "build", "most", "said"),
+    [
+        (["show", "s0"], in_each_other, 255, "at most 256 levels"),
+        (["dump", "--format", "c"], in_each_other, 999, "and 1000 levels"),
+        (["dump", "--format", "c"], in_a_row, 255, "at most 256 references in a row"),
+    ],
+    ids=["show", "dump", "references"],
+)
+def test_what_nests_as_deep_as_is_allowed(
+    arguments: list[str],
+    build: Callable[[int], bytes],
+    most: int,
+    said: str,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """A number counts as a level, a typedef as a reference."""
+    path = tmp_path / "x.btf"
+    path.write_bytes(build(most))
+    assert main([*arguments, str(path)]) == 0
+    path.write_bytes(build(most + 1))
+    assert main([*arguments, str(path)]) == 1
+    assert said in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("depth", "status"), [(16, 0), (17, 1)])
+def test_one_text_in_which_something_is_expanded(
+    depth: int, status: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It has at most 32 MiB, half of what all texts may have: here 29 or 60 MB."""
+    path = tmp_path / "x.btf"
+    path.write_bytes(trees(depth, 1))
+    assert main(["show", "-E", "o", str(path)]) == status
+    out, said = capfd.readouterr()
+    assert (len(out) > 28_000_000, "becomes too long" in said) == (not status, bool(status))
 
 
 def test_types_of_members_take_room_in_json(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
