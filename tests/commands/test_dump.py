@@ -505,6 +505,14 @@ def test_padding_of_gigabytes_ends() -> None:
         text(view, "unsorted")
 
 
+@pytest.mark.parametrize("counts", [(1 << 31,), (998724481, 1119412321, 33)])  # the product of these is 2^65 + 1
+def test_arrays_of_gigabytes_have_no_size(counts: tuple[int, ...]) -> None:
+    """So the padding before the next member begins with the struct, as bpftool has it."""
+    arrays = [word for n, count in enumerate(counts, 1) for word in (0, 0x03000000, 0, n, 1, count)]
+    words = [1, 0x01000000, 4, 32, *arrays, 3, 0x04000002, 68, 3, len(counts) + 1, 0, 1, 1, 512]
+    assert text(View(raw_btf(words, b"\0i\0s\0"), "x"), "unsorted").count(b"long: 64;") == 8
+
+
 def test_a_string_that_all_types_share_ends() -> None:
     with pytest.raises(InputError, match="names that share fewer bytes"):
         View(raw_btf([1, 0x07000000, 0] * 20_000, b"\0" + b"x" * 40_000 + b"\0"), "x")

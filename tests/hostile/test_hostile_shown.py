@@ -6,11 +6,15 @@ import json
 import time
 import tracemalloc
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from pybtf.cli.main import main
+from pybtf.core.btf.type_view import View
+from pybtf.core.dump.dump_types import dump_types
+from pybtf.errors import InputError
 from pybtf.pahole.main import main as pahole
 from tests.builders.rawbtf import raw_btf
 
@@ -206,6 +210,20 @@ def test_what_nests_as_deep_as_is_allowed(
     assert said in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(("arguments", "tabs"), [(["show", "s"], 16), (["dump", "--format", "c"], 13)])
+def test_what_nests_deep_is_indented_so_far(
+    arguments: list[str], tabs: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As pahole and bpftool have it: 20 structs in each other."""
+    words = [1, INT, 4, 32, 0, STRUCT | 1, 4, 7, 1, 0]
+    for number in range(2, 20):
+        words += [0, STRUCT | 1, 4, 0, number, 0]
+    path = tmp_path / "x.btf"
+    path.write_bytes(raw_btf([*words, 5, STRUCT | 1, 4, 0, 20, 0], b"\0int\0s\0a\0"))
+    assert main([*arguments, str(path)]) == 0
+    assert max(len(line) - len(line.lstrip("\t")) for line in capfd.readouterr().out.splitlines()) == tabs
+
+
 @pytest.mark.parametrize(("depth", "status"), [(16, 0), (17, 1)])
 def test_one_text_in_which_something_is_expanded(
     depth: int, status: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -331,6 +349,19 @@ def test_a_section_with_one_long_name(tmp_path: Path, capfd: pytest.CaptureFixtu
     written.write_text("before")
     assert main(["dump", "--format", "raw", "-o", str(written), str(path)]) == 1
     assert written.read_text() == "before"
+
+
+@pytest.mark.parametrize("sections", [4, 5])
+def test_sections_with_one_long_name(sections: int) -> None:
+    """Of 60 MB each, which is less than one may have. All have 256 MiB."""
+    words = [1, INT, 4, 32, 5, VAR, 1, 0]
+    for _ in range(sections):
+        words += [3, DATASEC | 300, 1200, *(word for number in range(300) for word in (2, 4 * number, 4))]
+    view = View(raw_btf(words, b"\0int\0" + b"n" * 200_000 + b"\0"), "x")
+    pieces: list[int] = []
+    with pytest.raises(InputError, match=r"a text of more than 27[0-9]{7} bytes") if sections > 4 else nullcontext():
+        dump_types(view, lambda piece: pieces.append(len(piece)))
+    assert sum(pieces) > 240_000_000
 
 
 @pytest.mark.parametrize("format", [["raw"], ["json"], ["json", "--pretty"]], ids=" ".join)
