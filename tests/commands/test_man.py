@@ -65,7 +65,7 @@ def test_every_option_of_a_command_has_an_entry(name: str, require: Callable[[st
 
 
 def test_every_option_of_pahole_that_does_something_has_an_entry(require: Callable[[str], str]) -> None:
-    without = ("foreign", "unsupported", "nothing", "not_encoded")
+    without = ("foreign", "unsupported", "nothing", "not_encoded", "hash_bits")
     known = {f"--{option.name}" for option in OPTIONS if option.effect not in without}
     found = {option for option in options_of(shown("pybtf-pahole.1", require("groff"))) if option.startswith("--")}
     assert found == known - {"--usage", "--devel_version"} | {"--check"}
