@@ -24,9 +24,13 @@ from pybtf.btf.types import (
     Typedef,
     Var,
 )
+from pybtf.core.btf.type_view import View
+from pybtf.core.diff.diff_compare import Comparison
+from pybtf.core.diff.diff_reach import Reach
 from pybtf.differences.compare import Differences
 from pybtf.differences.text import lines, markdown
 from pybtf.errors import InputError
+from tests.builders.rawbtf import raw_btf
 from tests.commands.test_diff import INT, A, Make, Maker, told
 from tools.fuzz.cases import damaged
 from tools.generate import randbtf
@@ -153,3 +157,63 @@ def test_a_name_of_backticks() -> None:
     rows = markdown(found.changes, found.declaration)
     assert time.process_time() - start < 1
     assert any(f"- {'`' * 65_001} struct {name} {'`' * 65_001}: " in row for row in rows), [row[:60] for row in rows]
+
+
+NAMES = b"\0n\0" + b"l" * 60_000 + b"\0"
+N, LONG = 1, 3
+#: A number, a struct, an enumeration and a prototype of a thousand, a struct of a long name, a thousand tags of it, and
+#: a variable in a section of a long name.
+WORDS = [
+    *(N, 1 << 24, 4, 32),
+    *(N, 4 << 24 | 1000, 4, *(N, 1, 0) * 1000),
+    *(N, 6 << 24 | 1000, 4, *(N, 0) * 1000),
+    *(0, 13 << 24 | 1000, 0, *(N, 1) * 1000),
+    *(LONG, 4 << 24, 0),
+    *(N, 17 << 24, 5, 0xFFFFFFFF) * 1000,
+    *(N, 14 << 24, 1, 0),
+    *(LONG, 15 << 24 | 1, 4, 1006, 0, 4),
+]
+
+
+@pytest.mark.parametrize(
+    ("method", "id", "steps"),
+    [
+        ("fields", 2, 1000), ("values", 3, 1000), ("prototype", 4, 1000), ("head", 5, 7501), ("tags", 5, 1000),
+        ("section", 1006, 7501),
+    ],
+)  # fmt: skip
+def test_what_is_made_is_counted(method: str, id: int, steps: int) -> None:
+    """A step for each row and for each 8 bytes of its name; 2^20 of them, and 8 for each word of both."""
+    view = View(raw_btf(WORDS, NAMES), "x")
+    comparison = Comparison(view, view)
+    for _ in range(((1 << 20) + 16 * len(WORDS)) // steps):
+        getattr(comparison, method)(0, id)
+    with pytest.raises(InputError, match=f"type {id} takes too many steps"):
+        getattr(comparison, method)(0, id)
+
+
+def test_nameless_structs_are_looked_into_so_deep() -> None:
+    words = [N, 1 << 24, 4, 32, 0, 4 << 24 | 1, 4, N, 1, 0]
+    words += [word for id in range(2, 67) for word in (0, 4 << 24 | 1, 4, 0, id, 0)]
+    view = View(raw_btf(words, NAMES), "x")
+    comparison = Comparison(view, view)
+    assert [row[0] for row in comparison.fields(0, 66)] == [b"n"]
+    with pytest.raises(InputError, match="takes too many steps"):
+        comparison.fields(0, 67)
+
+
+def test_searches_have_steps_together() -> None:
+    """2^26 of them, and 512 for each type: each goes through 14,000 structs of which each has the one before."""
+    count = 14_000
+    words = [N, 4 << 24, 4, *(word for id in range(1, count) for word in (N, 4 << 24 | 1, 4, N, id, 0))]
+    view = View(raw_btf(words, NAMES), "x")
+    searches = ((1 << 26) + 512 * (count + 1)) // (count - 1)
+    reach = Reach(view)
+    assert {reach.sums(1) for _ in range(searches)} == {(count - 1, 0, 0)}
+    assert reach.sums(1) is None
+    assert reach.sums(count) == (0, 0, 0)
+    listed = Reach(view)
+    for _ in range(searches // 17):  # with 16 for each name
+        assert listed.of(1) is not None
+    assert [listed.of(1) for _ in range(2)][1] is None
+    assert listed.sums(count) == (0, 0, 0)
