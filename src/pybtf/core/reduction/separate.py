@@ -421,7 +421,7 @@ def meets_wild(a: cython.pointer[Analysis], c: uint32_t) -> cython.bint:
     while i:
         m = cython.address(a.masks[i - 1])
         i = m.next
-        if not m.odd or not m.wild:
+        if not m.wild:
             continue
         j = a.masks_at[c]
         while j:
