@@ -215,10 +215,12 @@ def test_the_base_that_fits_best_is_taken(verify: Verify, tmp_path: Path) -> Non
     status, text = verify(path)
     assert status == 0
     assert "it has a base of its own; whether that matches a vmlinux, --base VMLINUX says" in text
+    assert verify("--strict", path) == (status, text)
     assert verify("--base", whole, path)[0] == 0
     assert f"fits {whole}" not in verify("--base", whole, path)[1]
     status, text = verify("--base", none, "--base", whole, "--base", half, "--base", more, path)
     assert (status, f"fits {whole}, {more}" in text) == (0, True)
+    assert verify("--strict", "--base", none, "--base", whole, path)[0] == 0
     status, text = verify("--base", none, "--base", half, path)
     assert status == 1
     assert "STRUCT 't'" in text

@@ -111,6 +111,8 @@ def test_of_several_bases_the_right_one_is_found(verify: Verify, bases: tuple[Pa
         status, text = verify("--base", order[0], "--base", order[1], module)
         assert status == 0
         assert f"fits {right}, and none of the other bases" in text
+        strictly = verify("--strict", "--base", order[0], "--base", order[1], module)
+        assert strictly == (status, text)  # nothing is wrong with it
 
 
 def test_a_kernel_whose_own_btf_is_refused_takes_none_of_modules(verify: Verify, tmp_path: Path) -> None:
@@ -460,7 +462,8 @@ def test_of_bases_that_all_fit_that_of_the_release_is_taken(bases: tuple[Path, P
         (None, right, f"nothing tells which of these it belongs to: {right}, {same}"),
     ):
         result = on_bases(sources(module, module.read_bytes(), release), settings, opened)
-        assert (result["base"], result["notes"]) == (str(base), [note])
+        told = [note] if release is None else []
+        assert (result["base"], result["notes"], result["fits"]) == (str(base), told, None if told else note)
 
 
 def test_of_bases_that_do_not_fit_the_nearest_is_told_of(verify: Verify, bases: tuple[Path, Path, Path]) -> None:

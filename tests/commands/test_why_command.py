@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 import pybtf
 from tests.builders.kernelish import INT, kernel, unit
-from tests.builders.reasons import everything, register
-from tests.builders.synthetic import COUNTER, functions, parameter, subprogram
+from tests.builders.reasons import RETURNS, everything, register
+from tests.builders.synthetic import COUNTER, X86, functions, named, parameter, subprogram
 from tests.commands.test_why import inquiry_of
+from tests.commands.test_why_evidence import at
 from tests.conftest import ROOT, RunCli
 
 
@@ -135,3 +137,36 @@ def test_names_on_a_base(run_cli: RunCli, tmp_path: Path) -> None:
     run = run_cli("why", "-j1", "--base", base, name, module("gcc", "reuse"))
     assert run.returncode == 0, run.stderr
     assert " of the base, " in run.stdout
+
+
+def test_what_the_file_has_itself_is_not_the_base(run_cli: RunCli, tmp_path: Path) -> None:
+    """Lists and the database are of the file alone. A function of the file is judged by its own code, whatever the base
+    has of that name; one that it only declares is the base's.
+    """
+    base, file, out = tmp_path / "base.btf", tmp_path / "file", tmp_path / "out.btf"
+    report, database = tmp_path / "report", tmp_path / "database"
+    names = ("both", "declared", "elsewhere")
+    there = [subprogram(name, 16 + 16 * number, RETURNS) for number, name in enumerate(names)]
+    place = ("location", "exprloc", [("addr", X86.percpu)])
+    there.append(named("variable", "counter", RETURNS, ("external", "flag", 1), place))
+    file.write_bytes(kernel([unit([INT, *there])], symbols=[COUNTER, *at(both=16, declared=32, elsewhere=48)]).data)
+    pybtf.encode(file, jobs=1).write(base)
+    odd = subprogram("both", 16, RETURNS, children=[parameter("a", "int", register(4))])
+    declared = subprogram("declared", None, RETURNS, ("declaration", "flag", 1))
+    here = unit([INT, odd, subprogram("own", 32, RETURNS), declared])
+    file.write_bytes(kernel([here], symbols=at(both=16, own=32)).data)
+
+    run = run_cli("why", "-j1", "--json", "--base", base, *names, "own", "counter", file)
+    reasons = [each["reason"] for each in json.loads(run.stdout)]
+    assert reasons == ["unexpected_register", None, None, None, None]
+    for reason, found in (("in_btf", ["own"]), ("variable:in_btf", [])):
+        assert run_cli("why", "-j1", "--list", reason, "--base", base, file).stdout.splitlines() == found
+
+    written = ("--detached", out, "--report", report, "--provenance", database)
+    run = run_cli("encode", "-q", "-j1", "--base", base, *written, "--report-detail", file)
+    assert (run.returncode, run.stderr) == (0, "")
+    detail = json.loads(report.read_text())["detail"]
+    assert (detail["functions"]["in_btf"], detail["variables"]["in_btf"]) == (["own"], [])
+    with sqlite3.connect(database) as connection:
+        rows = connection.execute("SELECT name, type IS NULL, reason FROM function ORDER BY name").fetchall()
+    assert rows == [("both", 1, "unexpected_register"), ("own", 0, None)]

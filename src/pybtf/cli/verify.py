@@ -176,6 +176,10 @@ def _print_json(results: list[dict[str, Any]], settings: Settings) -> None:
     write(json.dumps(whole, indent=2) + "\n")
 
 
+def _says_more(result: dict[str, Any]) -> bool:
+    return bool(result["findings"] or result["notes"] or result["fits"])
+
+
 def _print(results: list[dict[str, Any]], quiet: bool, strict: bool) -> None:
     from ..verify.report import summary, text
 
@@ -183,7 +187,7 @@ def _print(results: list[dict[str, Any]], quiet: bool, strict: bool) -> None:
     for result in results:
         if result["error"] is not None:
             console.error(result["error"])
-        elif not quiet and (len(results) == 1 or result["findings"] or result["notes"] or is_bad(result, strict)):
+        elif not quiet and (len(results) == 1 or _says_more(result) or is_bad(result, strict)):
             shown += text(result)
         elif quiet and is_bad(result, strict):
             shown += text(result)[:1]

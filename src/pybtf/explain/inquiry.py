@@ -260,6 +260,10 @@ class Inquiry:
             self._named[kind] = found
         return self._named[kind]
 
+    def own(self, kind: Kind) -> dict[str, list[int]]:
+        """As `named`, without those of a base."""
+        return self.btf.index.named(kind)
+
     def ids(self, name: str, *kinds: Kind) -> list[int]:
         """Ids of the types of a name, those of a base included."""
         return [id for kind in kinds for id in self.named(kind).get(name, ())]
@@ -284,8 +288,10 @@ class Inquiry:
         return self.kind(name) is not None
 
     def function_reason(self, name: str) -> str | None:
-        """Why a function is not in BTF, one of FUNCTIONS; IN_BTF; None if there is no such function."""
-        if name in self.named(Kind.FUNC):
+        """Why a function is not in BTF, one of FUNCTIONS; IN_BTF; None if there is no such function. That a base has
+        one of this name says nothing of a function that has code here.
+        """
+        if name in self.own(Kind.FUNC) or (name in self.named(Kind.FUNC) and not self.symbols_of(name)):
             return IN_BTF
         reason = function_reason(self.table.get(name), self.kinds.get(name, 0))
         if reason is not None:
@@ -330,9 +336,9 @@ class Inquiry:
     # ---- all of them ----
 
     def by_reason(self, kind: str) -> dict[str, list[str]]:
-        """The names of all functions, or of all variables, by reason, sorted; IN_BTF among them."""
+        """The names of all functions, or of all variables, of this file by reason, sorted; IN_BTF among them."""
         functions = kind == "function"
-        there = self.named(Kind.FUNC if functions else Kind.VAR)
+        there = self.own(Kind.FUNC if functions else Kind.VAR)
         found: dict[str | None, list[str]] = {IN_BTF: list(there)}
         found |= {reason: [] for reason in (FUNCTIONS if functions else VARIABLES)}
         table = self.table if functions else {}

@@ -113,13 +113,13 @@ def run_distilled(source: Source, settings: Settings) -> dict[str, Any]:
         return result
     tried = [(base, relocate(below.layer, judged.layer, _targets(base))) for base in settings.bases]
     if not tried:
-        result["notes"].append("it has a base of its own; whether that matches a vmlinux, --base VMLINUX says")
+        result["fits"] = "it has a base of its own; whether that matches a vmlinux, --base VMLINUX says"
         return result
     base, wrong = min(tried, key=lambda each: len(each[1]))
     result["base"] = base.path
     good = [each.path for each, defects in tried if not defects]
     if good and len(tried) > 1:
-        result["notes"].append(f"fits {', '.join(good)}")
+        result["fits"] = f"fits {', '.join(good)}"
     refused = base.answer(version)
     if refused:
         judged.refused = refused

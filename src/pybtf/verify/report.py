@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def text(result: dict[str, Any]) -> list[str]:
     """A file: the verdict, then what is wrong."""
     shown = [f"{result['file']}: {_verdict(result)}"]
-    shown += [f"  {note}" for note in result["notes"]]
+    shown += [f"  {note}" for note in (result["fits"], *result["notes"]) if note]
     if result["versions"]:
         shown += _table(result["versions"])
     for group in result["findings"]:

@@ -150,17 +150,17 @@ def on_bases(source: Source, settings: Settings, bases: list[Base]) -> dict[str,
     """Split BTF: what is said of it on the base that it fits, or on that which it fits best."""
     tried = [(base, _judge_all(source, MODULE, settings, base)) for base in bases]
     fitting = [(base, judged) for base, judged in tried if not is_wrong(judged[-1])]
-    notes = []
+    fits, notes = None, []
     if len(fitting) > 1:
         same = [each for each in fitting if source.release is not None and each[0].release == source.release]
         if len(same) == 1:
-            notes.append(f"fits {len(fitting)} of the bases; for {source.release} it says it was built")
+            fits = f"fits {len(fitting)} of the bases; for {source.release} it says it was built"
             fitting = same
         else:
             names = ", ".join(base.path for base, _ in fitting)
             notes.append(f"nothing tells which of these it belongs to: {names}")
     elif fitting and len(bases) > 1:
-        notes.append(f"fits {fitting[0][0].path}, and none of the other bases")
+        fits = f"fits {fitting[0][0].path}, and none of the other bases"
     elif not fitting and len(bases) > 1:
         notes.append(f"fits none of the {len(bases)} bases; this is about the nearest")
     base, judged = fitting[0] if fitting else min(tried, key=lambda each: evidence(each[1][-1]))
@@ -172,7 +172,7 @@ def on_bases(source: Source, settings: Settings, bases: list[Base]) -> dict[str,
         notes.append(f"built for {source.release}, and the base is of {base.release}")
     if source.little != base.little:
         notes.append(f"{base.path} has the other byte order")
-    return _judged(source, settings, judged, base, notes, wrong=not fitting)
+    return _judged(source, settings, judged, base, notes, wrong=not fitting) | {"fits": fits}
 
 
 def _what_to_name(source: Source) -> str:
@@ -225,6 +225,7 @@ def result_of(
         "consequence": words.consequence(last) if last is not None and errno else None,
         "findings": words.groups(last) if last is not None else [],
         "completed": [],
+        "fits": None,
         "notes": notes or [],
         "versions": _versions(judged) if judged is not None and len(judged) > 1 else [],
     }
