@@ -302,7 +302,9 @@ class BTF:
 
     @property
     def pointer_size(self) -> int:
-        """Size of a pointer in bytes. BTF does not tell; it is taken from the type `long`, else it is 8."""
+        """Size of a pointer in bytes. BTF does not tell: it is that of the type `long`. If there is none, it is 4 where
+        members that are pointers have no room for 8 bytes, else 8.
+        """
         if not self._pointer_size:
             from .queries import guess_pointer_size
 
