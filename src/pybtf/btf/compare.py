@@ -58,7 +58,7 @@ class Comparison:
     types: TypeDifference | None = None
     strings: StringDifference | None = None
     only_a: list[str] = field(default_factory=list)
-    """Named types that the first BTF has more often, `STRUCT 'page'`, at most `MAX_LISTED`."""
+    """Named types that the first BTF has more often, `STRUCT 'page'`; after `MAX_LISTED` of them, `7 more`."""
     only_b: list[str] = field(default_factory=list)
     other_bytes: int | None = None
     """Offset of the first byte that differs if nothing else does: padding, or bytes after the sections."""
