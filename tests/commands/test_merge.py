@@ -257,7 +257,7 @@ def test_dwarf_of_an_object_without_values(built: Callable[[str], Path]) -> None
     flags = struct.unpack_from("<I", Path("values").read_bytes(), at + 12)[0]
     patch(Path("values"), at + 12, struct.pack("<I", flags | 4))  # as if the DWARF of the first had been left out
     refuses(
-        r"values of objects with 0 units, and DWARF of 2; expected the same of each\. "
+        r"values of objects with DWARF of 0 units, and DWARF of 2; expected the same of each\. "
         r"Some object has DWARF and no values \(there is DWARF of [^ ]*a\.c, [^ ]*b\.c\)",
         "values",
     )
@@ -268,7 +268,7 @@ def test_dwarf_of_an_object_that_says_it_has_none(built: Callable[[str], Path]) 
     at, _ = index_at(Path("values"))
     flags = struct.unpack_from("<I", Path("values").read_bytes(), at + 12)[0]
     patch(Path("values"), at + 12, struct.pack("<I", flags | 4))
-    refuses("values of objects with 1 unit, and DWARF of 2; expected the same of each", "values")
+    refuses("values of objects with DWARF of 1 unit, and DWARF of 2; expected the same of each", "values")
 
 
 @pytest.mark.parametrize("name", ["x86", "s390x"])
@@ -293,7 +293,7 @@ def test_dwarf_of_a_part_of_the_program_is_not_taken_for_all(
     ]
     before = Path("values").read_bytes()
     assert pahole(["-J", f"--btf_features={FEATURES}", "values"]) == 1
-    assert "values of objects with 0 units, and DWARF of 2; expected the same of each" in capsys.readouterr().err
+    assert "values of objects with DWARF of 0 units, and DWARF of 2; expected the same of each" in capsys.readouterr().err
     assert Path("values").read_bytes() == before
 
 

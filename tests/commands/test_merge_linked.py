@@ -77,9 +77,9 @@ def test_what_cannot_be_had_of_values(options: Any, found: str) -> None:
         ([piece(), piece(units=2)], 4, "4 units of DWARF, of which 3 have values"),
         ([piece()], 2, "2 units of DWARF, of which 1 has values"),
         ([piece(), piece(ONE_UNIT)], 2, "a.o has units that refer to each other"),
-        ([piece(), piece(units=2)], 2, "error: values of objects with 3 units, and DWARF of 2"),
+        ([piece(), piece(units=2)], 2, "error: values of objects with DWARF of 3 units, and DWARF of 2"),
         ([piece(), piece(STRIPPED, units=2)], 1, None),
-        ([piece(), piece(STRIPPED, units=2)], 3, "error: values of objects with 1 unit, and DWARF of 3"),
+        ([piece(), piece(STRIPPED, units=2)], 3, "error: values of objects with DWARF of 1 unit, and DWARF of 3"),
         ([piece(STRIPPED), piece(ONE_UNIT)], 1, "error: a.o has units that refer to each other"),
     ],
 )

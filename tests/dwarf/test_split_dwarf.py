@@ -138,6 +138,14 @@ def test_a_file_of_another_unit_is_refused(build: Path, tmp_path: Path) -> None:
         pybtf.encode(program)
 
 
+def test_a_damaged_package_is_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(PACKAGES[0].parent / "program.elf", tmp_path)
+    (tmp_path / "program.elf.dwp").write_bytes(PACKAGES[0].read_bytes()[:300])
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"Not it: program\.elf\.dwp: [^;]*; expected [^;]*[^.]\.$"):
+        pybtf.encode("program.elf")
+
+
 def test_a_package_without_the_unit_does_not_hide_the_file(tmp_path: Path) -> None:
     build = HOME / "clang-5"
     program = copy(build, tmp_path)

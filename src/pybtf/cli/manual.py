@@ -424,7 +424,7 @@ What is asked:
                        Who loads it; default: what FILE is for. A program (user), which is judged most
                        strictly; the kernel its own (vmlinux), or a module's
   --require-btf        Do not accept a module without BTF, though kernels load it
-  --strict             Also fail for what a kernel loads although it is odd, or wrong and not noticed
+  --strict             Also fail for what a kernel loads although it is odd, wrong or doubtful
 
 Before the link:
   --btf-ids            Look up the names in .BTF_ids of each FILE (an object, a module, vmlinux) as

@@ -390,7 +390,7 @@ class Split:
                 refused.append(file)
         hint = f"Looked for it as {', '.join(map(shortened, tried))}."
         if refused:
-            hint += f" Not it: {'; '.join(refused)}."
+            hint += f" Not it: {'; '.join(refused).removesuffix('.')}."
         if name.endswith(".pcm"):
             hint += " It is a module of clang, which pybtf does not read: build without -gmodules."
         raise InputError(
@@ -457,8 +457,10 @@ class Split:
         be used; another one is passed over.
         """
         own = self.image.path
-        places = dict.fromkeys((f"{own}.dwp", f"{os.path.realpath(own)}.dwp", f"{self.found.path}.dwp"))
-        for path in places if given is None else (given,):
+        places: dict[object, str] = {}
+        for path in (f"{own}.dwp", f"{os.path.realpath(own)}.dwp", f"{self.found.path}.dwp"):
+            places.setdefault(_which(path), path)
+        for path in places.values() if given is None else (given,):
             if given is not None:
                 return self._load(path)
             if not os.path.lexists(path):

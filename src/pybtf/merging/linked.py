@@ -269,7 +269,7 @@ def _whole_dwarf(image: ElfImage, section: Section, pieces: list[Piece]) -> str 
         return f"{counted(found, 'unit')} of DWARF, of which {wanted} {'has' if wanted == 1 else 'have'} values"
     raise InputError(
         image.place(section),
-        f"values of objects with {counted(wanted, 'unit')}, and DWARF of {found}",
+        f"values of objects with DWARF of {counted(wanted, 'unit')}, and DWARF of {found}",
         "the same of each",
         f"Some object has DWARF and no values{_with_dwarf(image, pieces)}, or the linker has left out values: see "
         "docs/merge.md.",
