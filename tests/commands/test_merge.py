@@ -293,7 +293,8 @@ def test_dwarf_of_a_part_of_the_program_is_not_taken_for_all(
     ]
     before = Path("values").read_bytes()
     assert pahole(["-J", f"--btf_features={FEATURES}", "values"]) == 1
-    assert "values of objects with DWARF of 0 units, and DWARF of 2; expected the same of each" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "values of objects with DWARF of 0 units, and DWARF of 2; expected the same of each" in said
     assert Path("values").read_bytes() == before
 
 

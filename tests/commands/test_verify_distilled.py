@@ -110,7 +110,7 @@ def test_many_of_one_name_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(distilled, "matches", counted)
     found = relocated(below, copy(below).add(PTR, 0, 1), vmlinux)
     assert len(found) == count == len(compared) - 1  # there is an `int`, too
-    assert found[9] == (EINVAL, ".BTF.base: [11] INT 'x': vmlinux has INT of this name, which do not match")
+    assert found[9] == (EINVAL, ".BTF.base: [11] INT 'x': vmlinux has INT of this name, which does not match")
     assert found[10] == (EINVAL, ".BTF.base: [12] INT 'x': no match")
 
 
@@ -150,9 +150,9 @@ def test_why_a_type_does_not_match() -> None:
     assert why(Maker().struct("s", 24), Maker().struct("s", 16).struct("s", 8)) == [
         (EINVAL, "24 bytes, in vmlinux 8 or 16")
     ]
-    assert why(Maker().add(FWD, "e", 0), there) == [(EINVAL, "vmlinux has ENUM of this name, which do not match")]
+    assert why(Maker().add(FWD, "e", 0), there) == [(EINVAL, "vmlinux has ENUM of this name, which does not match")]
     assert why(Maker().add(INT, "s", 24, 32), there) == [
-        (EINVAL, "vmlinux has ENUM and STRUCT of this name, which do not match")
+        (EINVAL, "vmlinux has ENUM and STRUCT of this name, none of which matches")
     ]
     assert why(Maker().struct("x", 8), there) == [(EINVAL, "vmlinux has no type of this name")]
     assert why(Maker().struct("two", 8), Maker().struct("two", 8).struct("two", 8)) == [

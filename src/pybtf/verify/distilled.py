@@ -184,7 +184,8 @@ def _why_not(mine: Target, there: list[Target]) -> str:
     if sizes and mine[3] not in sizes:
         return f"{mine[3]} bytes, in vmlinux {' or '.join(map(str, sizes))}"
     kinds = sorted({KIND_NAMES[each[1]] for each in there})
-    return f"vmlinux has {' and '.join(kinds)} of this name, which do not match"
+    matching = "which does not match" if len(kinds) == 1 else "none of which matches"
+    return f"vmlinux has {' and '.join(kinds)} of this name, {matching}"
 
 
 def matches(mine: Target, its: Target, embedded: bool, several: bool) -> bool:
