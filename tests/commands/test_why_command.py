@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 import pybtf
+from pybtf.btf.kinds import Kind
+from pybtf.explain.asking import inquire, kernel_options
+from pybtf.explain.inquiry import Inquiry
 from tests.builders.kernelish import INT, kernel, unit
 from tests.builders.reasons import RETURNS, everything, register
 from tests.builders.synthetic import COUNTER, X86, functions, named, parameter, subprogram
@@ -75,6 +78,27 @@ def test_lists(run_cli: RunCli, path: Path) -> None:
     assert (run.returncode, run.stdout) == (0, "halved\npieces\nremoved\ntiny\n")
     assert run_cli("why", "-j1", "--list", "no_symbol", "t*", path).stdout == "tiny\n"
     assert run_cli("why", "-j1", "--list", "variable:language", path).stdout == "RUSTY\n"
+
+
+def test_names_of_symbols_alone_are_listed(run_cli: RunCli, path: Path) -> None:
+    """They count neither in the summary nor in the report."""
+
+    def listed(*arguments: str) -> list[str]:
+        return run_cli("why", "-j1", "--list", *arguments, path).stdout.splitlines()
+
+    assert listed("clone") == ["dropped.constprop.0"]
+    assert listed("part") == ["good.cold", "halved.part.0", "halved.part.0.cold", "pieces.part.0", "pieces.part.1"]
+    assert listed("part", "*.cold") == ["good.cold", "halved.part.0.cold"]
+    assert listed("padding") == ["__pfx_good"]
+
+
+def test_the_names_in_btf_are_collected_once(path: Path) -> None:
+    """A kernel has 50,000 functions, and each name of a pattern asks for them."""
+
+    def ask(inquiry: Inquiry) -> None:
+        assert inquiry.own(Kind.FUNC) is inquiry.own(Kind.FUNC)
+
+    inquire(str(path), kernel_options(jobs=1), ask)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from ..support.timings import Timings
 from .functions import evidence, only_described
 from .inquiry import KEYWORDS, Inquiry
 from .others import type_evidence, type_reason, variable_evidence
-from .reasons import FUNCTION_TRACES, FUNCTIONS, IN_BTF, NOT_FOUND, VARIABLE_TRACES, VARIABLES, check_reason
+from .reasons import FUNCTION_TRACES, FUNCTIONS, IN_BTF, NOT_FOUND, OF_SYMBOLS, VARIABLE_TRACES, VARIABLES, check_reason
 from .words import advice, verdict
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -129,7 +129,8 @@ def answers(inquiry: Inquiry, names: Sequence[str]) -> list[Answer]:
 def listed(inquiry: Inquiry, reason: str, patterns: Sequence[str] = ()) -> list[Answer]:
     """All functions, or variables, with a reason (see `check_reason`), without evidence; `patterns`: only those."""
     kind, wanted = check_reason(reason)
-    names = inquiry.by_reason(kind).get(wanted, [])
+    symbols = inquiry.symbols_by_reason(wanted) if kind == "function" and wanted in OF_SYMBOLS else []
+    names = sorted({*inquiry.by_reason(kind).get(wanted, []), *symbols})
     if patterns:
         known = set(names)
         names = [

@@ -63,6 +63,7 @@ class Inquiry:
         self._data = data
         self._base = base
         self._named: dict[Kind, dict[str, list[int]]] = {}
+        self._own: dict[Kind, dict[str, list[int]]] = {}
         self._stems: dict[str, set[str]] = {}
         self.entries: dict[int, int | None] = {}
         """Where the code of functions begins of which the core knows no address (entries.py), by DIE."""
@@ -262,7 +263,9 @@ class Inquiry:
 
     def own(self, kind: Kind) -> dict[str, list[int]]:
         """As `named`, without those of a base."""
-        return self.btf.index.named(kind)
+        if kind not in self._own:
+            self._own[kind] = self.btf.index.named(kind)
+        return self._own[kind]
 
     def ids(self, name: str, *kinds: Kind) -> list[int]:
         """Ids of the types of a name, those of a base included."""
@@ -354,6 +357,12 @@ class Inquiry:
             reason: sorted(names) for reason, names in found.items()
             if reason is not None and (names or reason == IN_BTF)
         }  # fmt: skip
+
+    def symbols_by_reason(self, reason: str) -> list[str]:
+        """The names that are of symbols alone (clones, parts, padding) and not in BTF for a reason, sorted. They are no
+        functions of their own, so `by_reason` does not count them.
+        """
+        return [name for name in sorted(self.symbols) if self.function_reason(name) == reason]
 
 
 @cache

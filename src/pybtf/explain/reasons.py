@@ -22,6 +22,8 @@ FUNCTIONS = {
     "renamed": "in BTF by the name of its symbol",
     "language": "defined only in units of a language that is left out",
 }
+OF_SYMBOLS = ("clone", "part", "padding")
+"""The reasons of names that only the symbol table has, not a description."""
 VARIABLES = {
     **VARIABLE_REASONS,
     "language": "defined only in units of a language that is left out",
