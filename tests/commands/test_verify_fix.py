@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import lzma
 import os
 import random
@@ -63,6 +64,19 @@ def made(types: list[Type]) -> BTF:
 
 def test_what_cannot_be_read_back_is_not_verified() -> None:
     assert fix("/dev/null", GOLDEN) == 0
+
+
+def test_json_has_what_was_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fixed = []
+    for version in ("5.12", "7.2"):
+        main(["verify", "--json", "--fix", str(tmp_path / "out.btf"), "--kernel", version, str(GOLDEN)])
+        fixed.append(json.loads(capsys.readouterr().out)["fixed"])
+        main(["verify", "--fix", str(tmp_path / "out.btf"), "--kernel", version, str(GOLDEN)])
+        said = capsys.readouterr().err.partition("; ")[2].partition("\n")[0]
+        assert said == ("; ".join(fixed[-1]) or "nothing had to be changed")
+    assert [bool(each) for each in fixed] == [True, False]
+    main(["verify", "--json", str(GOLDEN)])
+    assert "fixed" not in json.loads(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("version", ["5.4", "5.12", "5.13", "5.15", "5.16", "5.17", "6.0", "7.2"])

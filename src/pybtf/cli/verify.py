@@ -90,11 +90,12 @@ def verify(
         raise UsageError("--btf goes with --btf-ids; otherwise FILE is the BTF that is verified")
     if rebase is not None and fix is None:
         raise UsageError("--rebase goes with --fix OUT, which is where the result goes")
+    fixed = None
     if fix is not None:
         from .verify_fix import verify_fix
 
         with mapped():
-            verify_fix(files, base, fix, rebase, versions, quiet or json)
+            fixed = verify_fix(files, base, fix, rebase, versions, quiet or json)
         files = (fix,)
         base = (rebase,) if rebase is not None else base
         if fix == "-" or not os.path.isfile(fix):  # noqa: PTH113 - a pipe, or /dev/null: nothing can be read back
@@ -106,7 +107,7 @@ def verify(
     settings = Settings(versions, loader, [open_base(path, versions) for path in base], require_btf)
     results = _all(inputs, settings, jobs or len(os.sched_getaffinity(0)), run)
     if json:
-        _print_json(results, settings)
+        _print_json(results, settings, fixed)
     else:
         _print(results, quiet, strict)
     return max((each.get("status", FAILED) for each in results if is_bad(each, strict)), default=0)
@@ -169,10 +170,12 @@ def _all(
     return [results[number] for number in range(len(inputs))]
 
 
-def _print_json(results: list[dict[str, Any]], settings: Settings) -> None:
+def _print_json(results: list[dict[str, Any]], settings: Settings, fixed: list[str] | None) -> None:
     import json
 
-    whole = {"schema": 1, "bases": [base.path for base in settings.bases], "files": results}
+    whole: dict[str, Any] = {"schema": 1, "bases": [base.path for base in settings.bases], "files": results}
+    if fixed is not None:
+        whole["fixed"] = fixed
     write(json.dumps(whole, indent=2) + "\n")
 
 

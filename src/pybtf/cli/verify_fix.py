@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 
 def verify_fix(
     files: tuple[str, ...], base: tuple[str, ...], out: str, to: str | None, versions: list[int], quiet: bool
-) -> None:
-    """Writes OUT: raw BTF of raw BTF, of an ELF file a copy with other BTF. Raises errors of the command line."""
+) -> list[str]:
+    """Writes OUT: raw BTF of raw BTF, of an ELF file a copy with other BTF. What was changed, in words; empty if
+    nothing had to be. Raises errors of the command line.
+    """
     if len(files) != 1:
         raise UsageError("--fix takes one FILE")
     if len(versions) > 1:
@@ -61,6 +63,7 @@ def verify_fix(
     if not quiet:
         what = "; ".join(said) or "nothing had to be changed"
         console.say(f"{printable(out)}: for kernel {version_text(version)}; {what}")
+    return said
 
 
 def _received(path: str) -> bytes:
