@@ -168,6 +168,7 @@ def test_manual_fits_a_terminal() -> None:
         *((["btf", *words.split()], "no command 'btf': pybtf asks no kernel what is loaded; the BTF of the kernel ")
           for words in ("list", "show", "dump id 5", "dump prog name x")),
         (["gen", "min_core_btf", "x", "y", "z"], r"'gen' \(for bpftool's there is 'pybtf min-core BTF OBJECT"),
+        (["resolve_btfids", "x"], "no command 'resolve_btfids': it is of the kernel's own tools; 'pybtf verify"),
         (["gen", "skeleton", "x"], "no command 'gen'; there are encode, dump, "),
         (["dump", "file", "x", "format", "c"], r"one FILE at a time \(for bpftool's there is 'pybtf dump --format c x"),
         (["dump", "file", "x"], r"one FILE at a time \(for bpftool's there is 'pybtf dump --format raw x'\)"),

@@ -112,6 +112,8 @@ def of_words(words: list[str]) -> str:
     """As `of_word`, for the words of a command line of bpftool, of which the first is no command here."""
     if words[:3] == ["btf", "dump", "file"]:
         return of_dump(tuple(words[2:])) or of_word("btf dump")
+    if words[0] == "resolve_btfids":
+        return ": it is of the kernel's own tools; 'pybtf verify --btf-ids FILE' says which names it will not find"
     if words[0] == "btf" and " ".join(words[1:]).startswith(ASKING):
         return ": pybtf asks no kernel what is loaded; the BTF of the kernel and its modules is in /sys/kernel/btf"
     return of_word(" ".join(words[:2]))
