@@ -153,7 +153,7 @@ def test_an_archive_that_somebody_else_makes_anew(
         return made
 
     monkeypatch.setattr("pybtf.merging.encoding.replaced", replaced_meanwhile)
-    with pytest.raises(PybtfError, match=r"x\.a: was changed by another process"):
+    with pytest.raises(PybtfError, match=r"x\.a: has changed since it was read"):
         encode_any("x.a", Features.parse(FEATURES), Placing())
     assert Path("x.a").read_bytes() == wanted
 

@@ -267,7 +267,7 @@ def test_file_that_is_not_the_one_decoded(elf: Path) -> None:
     seen = elf.stat()
     put_sections(elf, {".BTF": BTF}, expect=seen)
     now = elf.read_bytes()
-    with pytest.raises(OutputError, match=r"was changed by another process.*Run again"):
+    with pytest.raises(OutputError, match=r"has changed since it was read.*Run again"):
         put_sections(elf, {".BTF": LONGER}, expect=seen)
     assert elf.read_bytes() == now
 
@@ -295,7 +295,7 @@ def test_the_file_that_was_encoded_by_any_name(
     for name in names:
         monkeypatch.chdir(folder / "below" if name == "../e.o" else folder)
         before = Path(name).read_bytes()
-        with pytest.raises(OutputError, match=r"was changed by another process.*Run again"):
+        with pytest.raises(OutputError, match=r"has changed since it was read.*Run again"):
             encoded.embed(name)
         assert Path(name).read_bytes() == before
     assert encoded.embed(copy).changed
@@ -310,7 +310,7 @@ def test_file_that_changes_meanwhile(elf: Path, monkeypatch: pytest.MonkeyPatch)
         os.utime(elf, (5, 5))
 
     monkeypatch.setattr(writer, "_apply", apply_and_touch)
-    with pytest.raises(OutputError, match="was changed by another process"):
+    with pytest.raises(OutputError, match="has changed since it was read"):
         put_sections(elf, {".BTF": BTF})
     assert elf.read_bytes() == old
     assert list(elf.parent.iterdir()) == [elf]
@@ -356,7 +356,7 @@ def test_file_that_is_deleted_meanwhile(elf: Path, monkeypatch: pytest.MonkeyPat
         elf.unlink()
 
     monkeypatch.setattr(writer, "_copy", deleted)
-    with pytest.raises(OutputError, match="was changed by another process"):
+    with pytest.raises(OutputError, match="has changed since it was read"):
         put_sections(elf, {".BTF": BTF})
     assert list(elf.parent.iterdir()) == []
 

@@ -189,7 +189,7 @@ def _version(found: os.stat_result) -> tuple[int, int, int, int]:
 
 
 def _changed(path: str) -> str:
-    return f"{path}: was changed by another process while it was worked on; not written. Run again."
+    return f"{path}: has changed since it was read; not written. Run again."
 
 
 def _copy(source: _Source, new: Replacement, size: int) -> None:
