@@ -105,6 +105,29 @@ def test_a_folder_without_modules_does_not_stop_the_others(
     assert (one["file"], one["error"], one["verdict"]) == (str(module), None, "accepted")
 
 
+def test_a_base_beside_one_file_is_none_of_files_elsewhere(verify: Verify, tmp_path: Path) -> None:
+    """So neither the order nor the number of workers matters."""
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    alone = tmp_path / "there" / "alone"
+    alone.write_bytes(copy(BASE).make())
+    files = [tmp_path / "here" / "vmlinux", tmp_path / "here" / "one", alone, tmp_path / "there" / "split"]
+    files[0].write_bytes(copy(BASE).make())
+    for each in (files[1], files[3]):
+        each.write_bytes(split(BASE, copy(BASE).add(TYPEDEF, "mine", 1)))
+    wanted = None
+    for order in ([*files, *[alone] * 6], [*reversed(files), *[alone] * 6]):
+        for jobs in (1, 4):
+            status, text = verify("--json", "-j", jobs, *order)
+            found = json.loads(text)
+            by_file = {each["file"]: each for each in found["files"]}
+            assert (status, found["bases"]) == (1, [])
+            assert [by_file[str(each)].get("base") for each in files] == [None, str(files[0]), None, None]
+            assert [by_file[str(each)].get("verdict") for each in files] == ["accepted"] * 3 + [None]
+            wanted = wanted or by_file
+            assert by_file == wanted
+
+
 def test_of_several_bases_the_right_one_is_found(verify: Verify, bases: tuple[Path, Path, Path]) -> None:
     right, wrong, module = bases
     for order in ((right, wrong), (wrong, right)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..btf.opening import base_beside
 from ..core.accept.accept_layer import Layer
 from ..errors import InputError, Place
-from ..support.records import record
+from ..support.records import field, record
 from . import words
 from .fit import evidence, is_wrong
 from .judge import MODULE, NEWEST, READ_SINCE, USER, VERSIONS, VMLINUX, Judgement, judge
@@ -52,13 +52,16 @@ class Base:
 @record()
 class Settings:
     """`versions`: those that are asked about, one or all; none: that of the kernel that the file is or is for, if it
-    says so, else the newest. `loader`: None if it follows from the file. `require`: whether a module has to have BTF.
+    says so, else the newest. `loader`: None if it follows from the file. `bases`: those that were named. `require`:
+    whether a module has to have BTF. `beside`: what was found beside files, by path; it is read once, and is no base
+    of files elsewhere.
     """
 
     versions: list[int]
     loader: str | None
     bases: list[Base]
     require: bool = False
+    beside: dict[str, Base] = field(default_factory=dict)
 
 
 def version_of(text: str) -> int | None:
@@ -128,9 +131,9 @@ def _base_beside(source: Source, path: str, settings: Settings) -> Base:
             "that of a module, which is split from its kernel's",
             "Name that kernel with --base FILE, or say who else loads this BTF: --loader vmlinux or --loader user.",
         ) from None
-    base = open_base(beside, settings.versions)
-    settings.bases.append(base)  # for those that follow
-    return base
+    if beside not in settings.beside:
+        settings.beside[beside] = open_base(beside, settings.versions)
+    return settings.beside[beside]
 
 
 def _judge_all(source: Source, loader: str, settings: Settings, base: Base | None) -> list[Judgement]:
