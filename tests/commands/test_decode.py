@@ -243,6 +243,20 @@ def test_structs_that_multiply_or_contain_themselves() -> None:
     refused(made(INT, Typedef("t", 3), Typedef("u", 2)), 2, bytes(4), "refers to itself")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "ascii"])
+def test_json_is_utf_8_in_every_terminal(tmp_path: Path, encoding: str) -> None:
+    names = ["é", "\U0001f600", "\udcff"]  # the last one is a byte that is no UTF-8
+    members = tuple(Member(name, 1, 8 * at) for at, name in enumerate(names))
+    builder = BtfBuilder()
+    builder.extend([Int("u8", 1, 8), Struct("s", 3, members)])
+    (tmp_path / "btf").write_bytes(builder.tobytes(True))
+    (tmp_path / "data").write_bytes(bytes(range(6)))
+    words = [sys.executable, "-m", "pybtf", "decode", "--json", "--count", "all", "--btf", "btf", "s", "data"]
+    run = {**environment(), "PYTHONIOENCODING": encoding}
+    found = json.loads(subprocess.run(words, cwd=tmp_path, env=run, check=True, capture_output=True).stdout)
+    assert found == [dict(zip(names, values, strict=True)) for values in ((0, 1, 2), (3, 4, 5))]
+
+
 def test_long_names_are_cut_and_count_as_parts() -> None:
     """In text a name is repeated for each element, in both forms that of a member for each struct."""
     name = "n" * 100_000

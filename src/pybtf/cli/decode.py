@@ -85,7 +85,14 @@ def _nearest(types: BTF, which: str) -> str:
 
 
 def _print(
-    put: Callable[[str], object], btf: BTF, type: Type, path: str, start: int, count: int | None, most: int, json: bool
+    put: Callable[[str | bytes], object],
+    btf: BTF,
+    type: Type,
+    path: str,
+    start: int,
+    count: int | None,
+    most: int,
+    json: bool,
 ) -> None:
     from ..btf.value_text import as_json, as_text, name_shown
     from ..btf.values import ALL, Values
@@ -105,17 +112,18 @@ def _print(
                 from json import dumps
 
                 text = dumps(as_json(value), indent=2, ensure_ascii=False)
-                put(f"{'[' if first else ','}\n{text}")
+                # UTF-8 whatever the terminal takes: only then is every escape one of JSON's.
+                put(f"{'[' if first else ','}\n{text}".encode("utf-8", "backslashreplace"))
             else:
                 for line in as_text(title, value, "" if count == 1 else f"[{index}]"):
                     put(f"{printable(line)}\n")
             first = False
     except InputError:
         if json and not first:
-            put("\n]\n")
+            put(b"\n]\n")
         raise
     if json:
-        put("[]\n" if first else "\n]\n")
+        put(b"[]\n" if first else b"\n]\n")
 
 
 def _pieces(path: str, start: int, size: int, count: int | None) -> Iterator[bytes]:
