@@ -83,6 +83,14 @@ def test_sums_are_the_size_of_the_file(run: Run) -> None:
     assert {row["name"]: row["number"] for row in tables["types"]} == counts
 
 
+def test_a_name_that_is_no_utf_8_is_that_byte_in_json(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "odd.btf"
+    path.write_bytes(written(Struct("a\udcff", 4, ()), Struct("a\\xff", 8, ())))
+    rows = json.loads(run("size", "--json", path))["largest records"]
+    assert {row["name"] for row in rows} == {"STRUCT a\udcff", "STRUCT a\\xff"}
+    assert run("size", path).count(r"STRUCT a\xff") >= 2
+
+
 def test_strings_by_what_has_them(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "x.btf"
     proto = FuncProto(1, (Param("parameter", 1), Param("both", 1)))

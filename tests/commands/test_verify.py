@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from pybtf.btf.types import Struct
+from pybtf.btf.writer import BtfBuilder
 from pybtf.cli.main import main
 from pybtf.verify import rules
 from pybtf.verify.header import check_header
@@ -348,6 +350,17 @@ def test_a_module_without_btf(verify: Verify, tmp_path: Path) -> None:
     (found,) = json.loads(text)["files"]
     assert (status, found["verdict"], found["error"]) == (1, "missing", None)
     assert verify("--require-btf", "--kernel", "5.10", path)[0] == 0
+
+
+def test_a_name_that_is_no_utf_8_is_that_byte_in_json(verify: Verify, tmp_path: Path) -> None:
+    """As in the data of other commands; a name with a backslash is another one. Long ones end at a whole character."""
+    path = tmp_path / "odd.btf"
+    builder = BtfBuilder()
+    builder.extend([Struct(name, 4, ()) for name in ("\udcff-", "\\xff-", "é" * 100)])
+    path.write_bytes(builder.tobytes(True))
+    (names,) = json.loads(verify("--json", path)[1])["files"][0]["findings"]
+    assert [each["name"] for each in names["examples"]] == ["\udcff-", "\\xff-", "é" * 80]
+    assert r"STRUCT '\xff-'" in verify(path)[1]
 
 
 def test_an_empty_section_is_no_btf(

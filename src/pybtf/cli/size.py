@@ -173,7 +173,7 @@ def _largest(
 def _by_name(view: View, sizes: list[int], kinds: list[int], nameless: bool) -> list[Row]:
     sums: dict[str, list[int]] = {}
     for at, (kind, size) in enumerate(zip(kinds, sizes, strict=True)):
-        name = view.name_of(view.first_own + at).decode("utf-8", "backslashreplace")
+        name = view.name_of(view.first_own + at).decode("utf-8", "surrogateescape")
         if name or nameless:
             row = sums.setdefault(f"{KIND_NAMES[kind]} {name or _NO_NAME}", [0, 0])
             row[0] += size
@@ -182,7 +182,7 @@ def _by_name(view: View, sizes: list[int], kinds: list[int], nameless: bool) -> 
 
 
 def _name(view: View, id: int) -> str:
-    return view.name_of(id).decode("utf-8", "backslashreplace") or f"[{id}]"
+    return view.name_of(id).decode("utf-8", "surrogateescape") or f"[{id}]"
 
 
 def by_origin(view: View, known: Provenance, folders: bool, count: int) -> list[Table]:
@@ -215,7 +215,7 @@ def _prefixes(view: View, records: list[int], count: int | None) -> list[Row]:
         row[0] += bytes
         row[1] += 1
     rows: list[Row] = [
-        (key.decode("utf-8", "backslashreplace") or _NO_NAME, row[0], row[1]) for key, row in sums.items()
+        (key.decode("utf-8", "surrogateescape") or _NO_NAME, row[0], row[1]) for key, row in sums.items()
     ]
     return sorted(rows, key=lambda row: (-row[1], row[0]))[:count]
 

@@ -107,7 +107,8 @@ def verify(
     settings = Settings(versions, loader, [open_base(path, versions) for path in base], require_btf)
     results = _all(inputs, settings, jobs or len(os.sched_getaffinity(0)), run)
     if json:
-        _print_json(results, settings, fixed)
+        named = [{**each, "file": path} for each, (path, _) in zip(results, inputs, strict=True)]
+        _print_json(named, settings, fixed)
     else:
         _print(results, quiet, strict)
     return max((each.get("status", FAILED) for each in results if is_bad(each, strict)), default=0)

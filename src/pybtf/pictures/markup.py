@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..errors import printable
+
 LONGEST = 200
 
 
@@ -12,7 +14,4 @@ def shortened(text: str) -> str:
 
 def escaped(text: str) -> str:
     """For XML, which knows no control characters at all."""
-    plain = text
-    if not text.isprintable():
-        plain = "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text)
-    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -102,7 +102,7 @@ def check_ids(image: ElfImage, btf: BTF, version: int) -> dict[str, Any]:
     units = symbol_source(image, tables[-1]).files_of(section.index) if findings else {}
     for finding in findings:
         unit = units.get(finding.pop("at"))
-        finding["unit"] = unit.decode("utf-8", "backslashreplace") if unit is not None else None
+        finding["unit"] = unit.decode("utf-8", "surrogateescape") if unit is not None else None
     findings.sort(key=lambda one: (REJECTED, LOST, ODD).index(one["severity"]))
     return {"ids": len(ids), "sets": len(sets), "resolved": resolved, "findings": findings}
 
@@ -135,7 +135,7 @@ def _read(image: ElfImage, section: Section, table: Section, version: int) -> tu
     sets = []
     ids = []
     for symbol, value, size in symbols:
-        kind, _, rest = symbol[len(_PREFIX) :].decode("utf-8", "backslashreplace").partition("__")
+        kind, _, rest = symbol[len(_PREFIX) :].decode("utf-8", "surrogateescape").partition("__")
         if kind in ("set", "set8"):
             flagged = kind == "set8" and (version < FLAGGED_SINCE or bool(words.at(value + 4) & 1))
             sets.append(_Set(rest, value, value + size, 8 if kind == "set8" else 4, flagged))

@@ -84,7 +84,7 @@ def _example(judged: Judgement, finding: Finding) -> dict[str, Any]:
     if layer is None or id == 0:
         return {"id": None, "kind": None, "name": None, "text": plain_text(finding)}
     kind = layer.kind(id)
-    name = layer.name(id)[:LONGEST].decode("utf-8", "backslashreplace")
+    name = layer.name(id)[: 4 * LONGEST].decode("utf-8", "surrogateescape")[:LONGEST]
     return {
         "id": id,
         "kind": KIND_NAMES[kind] if kind < len(KIND_NAMES) else None,
