@@ -81,7 +81,7 @@ def test_lists(run_cli: RunCli, path: Path) -> None:
 
 
 def test_names_of_symbols_alone_are_listed(run_cli: RunCli, path: Path) -> None:
-    """They count neither in the summary nor in the report."""
+    """Clones and parts are not counted, so the summary has no row for them."""
 
     def listed(*arguments: str) -> list[str]:
         return run_cli("why", "-j1", "--list", *arguments, path).stdout.splitlines()
@@ -90,6 +90,8 @@ def test_names_of_symbols_alone_are_listed(run_cli: RunCli, path: Path) -> None:
     assert listed("part") == ["good.cold", "halved.part.0", "halved.part.0.cold", "pieces.part.0", "pieces.part.1"]
     assert listed("part", "*.cold") == ["good.cold", "halved.part.0.cold"]
     assert listed("padding") == ["__pfx_good"]
+    counted = {row["reason"] for row in json.loads(run_cli("why", "-j1", "--json", path).stdout)}
+    assert {"clone", "part", "padding"} & counted == {"padding"}
 
 
 def test_the_names_in_btf_are_collected_once(path: Path) -> None:

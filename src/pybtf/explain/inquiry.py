@@ -359,8 +359,8 @@ class Inquiry:
         }  # fmt: skip
 
     def symbols_by_reason(self, reason: str) -> list[str]:
-        """The names that are of symbols alone (clones, parts, padding) and not in BTF for a reason, sorted. They are no
-        functions of their own, so `by_reason` does not count them.
+        """The names of symbols that are not in BTF for a reason, sorted. Clones and parts are no functions of their
+        own, so `by_reason` has none of them; of padding it has what is not that of a clone.
         """
         return [name for name in sorted(self.symbols) if self.function_reason(name) == reason]
 

@@ -23,7 +23,7 @@ FUNCTIONS = {
     "language": "defined only in units of a language that is left out",
 }
 OF_SYMBOLS = ("clone", "part", "padding")
-"""The reasons of names that only the symbol table has, not a description."""
+"""The reasons of names that only the symbol table has; `by_reason` misses some or all of them."""
 VARIABLES = {
     **VARIABLE_REASONS,
     "language": "defined only in units of a language that is left out",
