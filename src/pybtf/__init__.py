@@ -9,36 +9,36 @@
 Everything is imported when it is first used: `import pybtf` itself costs next to nothing.
 """
 
-from ._version import __version__ as __version__
+from pybtf._version import __version__ as __version__
 
 # Known to type checkers under this name; `typing` itself would be the dearest import of all.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .api import encode as encode
-    from .base import Base as Base
-    from .batch import Outcome as Outcome
-    from .batch import encode_many as encode_many
-    from .btf import BTF as BTF
-    from .btf import Builder as Builder
-    from .differences.compare import Differences as Differences
-    from .differences.model import Change as Change
-    from .differences.task import diff as diff
-    from .encoded import Encoded as Encoded
-    from .errors import EncodeError as EncodeError
-    from .errors import InputError as InputError
-    from .errors import InternalError as InternalError
-    from .errors import ModuleWithoutBaseError as ModuleWithoutBaseError
-    from .errors import NoSuchTypeError as NoSuchTypeError
-    from .errors import NothingToEncode as NothingToEncode
-    from .errors import OutputError as OutputError
-    from .errors import Place as Place
-    from .errors import PybtfError as PybtfError
-    from .errors import UsageError as UsageError
-    from .errors import WrongBaseError as WrongBaseError
-    from .explain.asking import Answer as Answer
-    from .explain.asking import why as why
-    from .features import Features as Features
-    from .report import Report as Report
+    from pybtf.api import encode as encode
+    from pybtf.base import Base as Base
+    from pybtf.batch import Outcome as Outcome
+    from pybtf.batch import encode_many as encode_many
+    from pybtf.btf import BTF as BTF
+    from pybtf.btf import Builder as Builder
+    from pybtf.differences.compare import Differences as Differences
+    from pybtf.differences.model import Change as Change
+    from pybtf.differences.task import diff as diff
+    from pybtf.encoded import Encoded as Encoded
+    from pybtf.errors import EncodeError as EncodeError
+    from pybtf.errors import InputError as InputError
+    from pybtf.errors import InternalError as InternalError
+    from pybtf.errors import ModuleWithoutBaseError as ModuleWithoutBaseError
+    from pybtf.errors import NoSuchTypeError as NoSuchTypeError
+    from pybtf.errors import NothingToEncode as NothingToEncode
+    from pybtf.errors import OutputError as OutputError
+    from pybtf.errors import Place as Place
+    from pybtf.errors import PybtfError as PybtfError
+    from pybtf.errors import UsageError as UsageError
+    from pybtf.errors import WrongBaseError as WrongBaseError
+    from pybtf.explain.asking import Answer as Answer
+    from pybtf.explain.asking import why as why
+    from pybtf.features import Features as Features
+    from pybtf.report import Report as Report
 
 _HOMES = {
     "encode": "api",

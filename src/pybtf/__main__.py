@@ -1,6 +1,6 @@
 """`python -m pybtf` is `pybtf`."""
 
-from .cli.main import program
+from pybtf.cli.main import program
 
 if __name__ == "__main__":
     program()

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from .arguments import check_progress, path_of
-from .encoded import Encoded
-from .features import Features
-from .options import make_options
+from pybtf.arguments import check_progress, path_of
+from pybtf.encoded import Encoded
+from pybtf.features import Features
+from pybtf.options import make_options
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
 
-    from .base import Base
+    from pybtf.base import Base
 
 
 def encode(
@@ -50,7 +49,7 @@ def encode(
     `ModuleWithoutBaseError`) for a kernel module without a base; `InputError`, with the place of the fault, for a file
     that cannot be read or encoded, and (as `WrongBaseError`) for a base of another kernel.
     """
-    from .pipeline.passes import encode_file
+    from pybtf.pipeline.passes import encode_file
 
     file = path_of(path)
     check_progress(progress)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 
-from .errors import UsageError
+from pybtf.errors import UsageError
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, TypeVar

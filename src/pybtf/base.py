@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 
-from .arguments import check_data, check_text, path_of
-from .btf.files import read_base
-from .core.dedup.base import Base as Index
-from .support.records import cached_property
+from pybtf.arguments import check_data, check_text, path_of
+from pybtf.btf.files import read_base
+from pybtf.core.dedup.base import Base as Index
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import cached_property
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from threading import Thread
 
-    from .btf.reader import BTF
-    from .support.timings import Timings
+    from pybtf.btf.reader import BTF
+    from pybtf.support.timings import Timings
 
 
 class Base:
@@ -62,14 +61,14 @@ class Base:
         """The release of the kernel, `6.1.0-50-amd64`, if the file it is from says it: an ELF file, or the BTF of the
         running kernel.
         """
-        from .btf.files import read_release
+        from pybtf.btf.files import read_release
 
         return read_release(self._file) if self._file is not None else None
 
     @cached_property
     def btf(self) -> BTF:
         """The same BTF, opened for reading."""
-        from .btf.reader import BTF  # not needed for encoding, and it takes a while to import
+        from pybtf.btf.reader import BTF  # not needed for encoding, and it takes a while to import
 
         return BTF.from_bytes(self.index.data, name=self.path)
 

@@ -13,21 +13,20 @@ from __future__ import annotations
 import os
 from functools import partial
 
-from .arguments import check_progress, items_of, path_of
-from .encoded import Encoded
-from .errors import PybtfError, UsageError
-from .features import Features
-from .options import EncodeOptions, make_options
-from .support.records import record, replace
-from .support.timings import Timings
+from pybtf.arguments import check_progress, items_of, path_of
+from pybtf.encoded import Encoded
+from pybtf.errors import PybtfError, UsageError
+from pybtf.features import Features
+from pybtf.options import EncodeOptions, make_options
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import record, replace
+from pybtf.support.timings import Timings
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from .base import Base
-    from .support.threads import Check
+    from pybtf.base import Base
+    from pybtf.support.threads import Check
 
 AHEAD = 4
 """Results that may wait to be taken by the caller, per worker."""
@@ -43,7 +42,7 @@ def encode_one(path: str, check: Check, options: EncodeOptions, *, passes: bool 
 
     `passes`: whether somebody will look at the time of each pass.
     """
-    from .pipeline.passes import encode_file
+    from pybtf.pipeline.passes import encode_file
 
     return encode_file(path, options, check, Timings(of_thread=options.jobs == 1, passes=passes))
 
@@ -87,7 +86,7 @@ def encode_many(
 
     Raises `UsageError` at once for an unknown feature or language, and `InputError` for a base that cannot be used.
     """
-    from .base import open_base
+    from pybtf.base import open_base
 
     if isinstance(paths, (str, bytes, os.PathLike)):
         raise UsageError("encode_many takes a sequence of paths, and this is one path; expected [path]")
@@ -101,7 +100,7 @@ def encode_many(
 def _outcomes(
     paths: list[str], options: EncodeOptions, progress: Callable[[int, int], None] | None
 ) -> Iterator[Outcome]:
-    from .support.threads import SideBySide
+    from pybtf.support.threads import SideBySide
 
     waiting: dict[int, Outcome] = {}
     next_one = 0

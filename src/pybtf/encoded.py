@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 
-from .arguments import path_of
-from .elf.atomic import write_file
-from .report import Report
-from .support.records import record
+from pybtf.arguments import path_of
+from pybtf.elf.atomic import write_file
+from pybtf.report import Report
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import record
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-    from .base import Base
-    from .btf import BTF
-    from .elf.writer import Written
+    from pybtf.base import Base
+    from pybtf.btf import BTF
+    from pybtf.elf.writer import Written
 
 
 _UNFIT: Final = {
@@ -50,7 +49,7 @@ class Encoded:
     @property
     def btf(self) -> BTF:
         """The same BTF, opened for reading."""
-        from .btf import BTF
+        from pybtf.btf import BTF
 
         if self.base_data is not None:
             return BTF.from_bytes(bytes(self.data), BTF.from_bytes(self.base_data))
@@ -73,7 +72,7 @@ class Encoded:
         that can take it, `OutputError` if it cannot be written, or if it is the input and has changed since it
         was encoded.
         """
-        from .elf.writer import put_sections
+        from pybtf.elf.writer import put_sections
 
         target = path_of(path)
         expect = self.source if self._is_input(target) else None

@@ -6,7 +6,7 @@ there is one, what to do next. Code below the command line raises; only the comm
 
 from __future__ import annotations
 
-from .support.records import record
+from pybtf.support.records import record
 
 DEGRADED = 3
 """Exit status of an encoding that was done with losses (`degrade`)."""

@@ -9,12 +9,11 @@ feature. Several lists add up. Giving any list switches off all that it does not
 
 from __future__ import annotations
 
-from .arguments import check_text
-from .errors import UsageError, quoted, shortened
-from .support.records import cached_property, record, replace
+from pybtf.arguments import check_text
+from pybtf.errors import UsageError, quoted, shortened
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import cached_property, record, replace
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -70,7 +69,7 @@ class Features:
         on = [name for text in lists or ("default",) for name in names_in(text)]
         for name in on:
             if name not in NAMES:
-                from .support.suggest import did_you_mean
+                from pybtf.support.suggest import did_you_mean
 
                 hint = did_you_mean(name, (*NAMES, *_SETS))
                 if name[0] == "-" and name[1:] in NAMES:

@@ -17,11 +17,10 @@ import os
 import stat
 import sys
 
-from .errors import InputError
-from .support.records import record
+from pybtf.errors import InputError
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import record
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import BinaryIO
@@ -125,7 +124,7 @@ def _target(path: str) -> os.stat_result | None:
 def _irregular(path: str, mode: int) -> InputError | None:
     if stat.S_ISREG(mode):
         return None
-    from .unreadable import not_regular
+    from pybtf.unreadable import not_regular
 
     return not_regular(path, "an ELF file", pipe=stat.S_ISFIFO(mode))
 
@@ -149,7 +148,7 @@ def plain_name(name: str) -> str:
     """`x.ko` of `x.ko`, `x.ko.xz`, `x.ko.zst` and `x.ko.gz`."""
     if name.endswith(MODULE):
         return name
-    from .elf.packed import SUFFIXES  # not needed to read a list
+    from pybtf.elf.packed import SUFFIXES  # not needed to read a list
 
     return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(MODULE + suffix)), name)
 
@@ -172,7 +171,7 @@ def read_list(source: str, stream: BinaryIO | None = None, start: bytes = b"") -
         else:
             data = read_bounded(sys.stdin.buffer) if source == STDIN else _contents(source)
     except (OSError, ValueError) as error:
-        from .unreadable import unreadable
+        from pybtf.unreadable import unreadable
 
         raise unreadable(place, error, "a list of files") from None
     if data.startswith(_NO_LIST):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from .errors import UsageError, quoted, shortened
+from pybtf.errors import UsageError, quoted, shortened
 
 LANGUAGES = {
     "ada83": 0x03,
@@ -71,7 +71,7 @@ def parse_languages(text: str) -> frozenset[int]:
     for name in filter(None, text.split(",")):
         code = LANGUAGES.get(name.lower())
         if code is None:
-            from .support.suggest import did_you_mean
+            from pybtf.support.suggest import did_you_mean
 
             hint = did_you_mean(name.lower(), LANGUAGES)
             raise UsageError(f"unknown language {quoted(shortened(name))}{hint}; known are {', '.join(LANGUAGES)}")

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 
-from .arguments import check_text, items_of, other_kind, path_of
-from .errors import UsageError
-from .features import Features
-from .support.records import field, record
+from pybtf.arguments import check_text, items_of, other_kind, path_of
+from pybtf.errors import UsageError
+from pybtf.features import Features
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import field, record
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .base import Base
+    from pybtf.base import Base
 
 MAX_JOBS = 1024
 """More workers than this is a mistake, not a wish."""
@@ -105,7 +104,7 @@ def _base(base: str | bytes | os.PathLike[str] | Base | None) -> str | Base | No
         return None
     if isinstance(base, (str, bytes, os.PathLike)):
         return path_of(base, "base")
-    from .base import Base
+    from pybtf.base import Base
 
     if not isinstance(base, Base):
         raise other_kind("base", base, "the name of a file, or a pybtf.Base")
@@ -116,7 +115,7 @@ def _languages(names: str, what: str) -> frozenset[int] | None:
     if not names:
         return None
     check_text(names, what, "a list of languages, as text: 'c,rust'")
-    from .languages import parse_languages
+    from pybtf.languages import parse_languages
 
     return parse_languages(names)
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 import os
 import sys
 
-from ._version import __version__
-from .arguments import check_data
-from .support.records import field, record
-from .support.timings import Timings
+from pybtf._version import __version__
+from pybtf.arguments import check_data
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import field, record
+from pybtf.support.timings import Timings
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .elf.atomic import EndSignals, suppressed
+from pybtf.elf.atomic import EndSignals, suppressed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,7 +7,7 @@ from __future__ import annotations
 import errno
 import os
 
-from .errors import InputError, shortened
+from pybtf.errors import InputError, shortened
 
 _PIPED = "Standard input cannot take its place, since it can be read only once."
 
@@ -27,7 +27,7 @@ def unreadable(path: str, error: OSError | ValueError, expected: str) -> InputEr
     if isinstance(error, FileNotFoundError):
         if os.path.islink(path):  # noqa: PTH114 - pathlib takes long to import
             return InputError(path, "is a symbolic link to a file that does not exist")
-        from .support.suggest import file_like
+        from pybtf.support.suggest import file_like
 
         return InputError(path, "no such file", hint=_PIPED if path == "-" else file_like(path))
     if isinstance(error, PermissionError):

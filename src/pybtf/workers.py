@@ -43,12 +43,11 @@ import signal
 import sys
 import threading
 
-from .core.support.shared_counter import Tickets
-from .elf.atomic import EndSignals, write_all
-from .support.records import record
+from pybtf.core.support.shared_counter import Tickets
+from pybtf.elf.atomic import EndSignals, write_all
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import record
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any

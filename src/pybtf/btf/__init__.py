@@ -6,14 +6,14 @@ Importing this package costs next to nothing: a name is loaded when it is first 
 
 from __future__ import annotations
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
+from pybtf.support import TYPE_CHECKING
+
 if TYPE_CHECKING:
-    from .builder import Builder
-    from .describe import Difference, first_difference
-    from .kinds import IntEncoding, Kind, Linkage
-    from .reader import BTF
-    from .writer import BtfBuilder
+    from pybtf.btf.builder import Builder
+    from pybtf.btf.describe import Difference, first_difference
+    from pybtf.btf.kinds import IntEncoding, Kind, Linkage
+    from pybtf.btf.reader import BTF
+    from pybtf.btf.writer import BtfBuilder
 
 __all__ = [
     "BTF",

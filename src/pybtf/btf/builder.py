@@ -11,14 +11,10 @@ from array import array
 from typing import TYPE_CHECKING
 
 from pybtf.arguments import check_text, number_of, other_kind, parts_of
-from pybtf.core.btf.join_types import names_of, renumber
-from pybtf.core.btf.sort_types import own_names, sort_types
-from pybtf.errors import InputError, Place, UsageError
-
-from .kinds import IntEncoding, Kind, Linkage
-from .reader import BTF
-from .strings import BadStringOffset, encode_name
-from .types import (
+from pybtf.btf.kinds import IntEncoding, Kind, Linkage
+from pybtf.btf.reader import BTF
+from pybtf.btf.strings import BadStringOffset, encode_name
+from pybtf.btf.types import (
     Array,
     Const,
     Datasec,
@@ -43,7 +39,10 @@ from .types import (
     Var,
     Volatile,
 )
-from .writer import BtfBuilder
+from pybtf.btf.writer import BtfBuilder
+from pybtf.core.btf.join_types import names_of, renumber
+from pybtf.core.btf.sort_types import own_names, sort_types
+from pybtf.errors import InputError, Place, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pybtf.btf.kinds import Kind
+from pybtf.btf.types import Array, Composite, Datasec, Enumeration, Float, Int, Ptr, Ref
 from pybtf.errors import InputError, PybtfError
 
-from .kinds import Kind
-from .types import Array, Composite, Datasec, Enumeration, Float, Int, Ptr, Ref
-
 if TYPE_CHECKING:
-    from .reader import BTF
+    from pybtf.btf.reader import BTF
 
 WRAPPERS = frozenset((Kind.TYPEDEF, Kind.VOLATILE, Kind.CONST, Kind.RESTRICT, Kind.TYPE_TAG))
 _SIZED_LIKE_ANOTHER = WRAPPERS | {Kind.ARRAY, Kind.VAR}

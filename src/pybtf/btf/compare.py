@@ -11,12 +11,12 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .describe import describe, quote
-from .kinds import Kind
+from pybtf.btf.describe import describe, quote
+from pybtf.btf.kinds import Kind
 
 if TYPE_CHECKING:
-    from .reader import BTF
-    from .types import Type
+    from pybtf.btf.reader import BTF
+    from pybtf.btf.types import Type
 
 MAX_LISTED = 10
 """Types that are in one BTF only, named for each side."""

@@ -26,13 +26,12 @@ import re
 from typing import NamedTuple
 
 from pybtf.arguments import other_kind
+from pybtf.btf.ext import Relocation, RelocationKind
+from pybtf.btf.reader import BTF
+from pybtf.btf.strings import decode_name
+from pybtf.btf.type_compatibility import Ends, Pair, TooManySteps, alike, essential, parts
+from pybtf.btf.types import Array, Composite, Enumeration, Int, Member, Type
 from pybtf.errors import InputError, Place, shortened
-
-from .ext import Relocation, RelocationKind
-from .reader import BTF
-from .strings import decode_name
-from .type_compatibility import Ends, Pair, TooManySteps, alike, essential, parts
-from .types import Array, Composite, Enumeration, Int, Member, Type
 
 MAX_STEPS = 64
 """Members and elements on one way, those without a name counted."""

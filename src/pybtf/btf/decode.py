@@ -10,9 +10,9 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from .kinds import FLAG, KINDS, RECORD_WORDS, IntEncoding, Kind, Linkage, Word, info_kind, info_vlen
-from .strings import BadStringOffset
-from .types import (
+from pybtf.btf.kinds import FLAG, KINDS, RECORD_WORDS, IntEncoding, Kind, Linkage, Word, info_kind, info_vlen
+from pybtf.btf.strings import BadStringOffset
+from pybtf.btf.types import (
     Array,
     Composite,
     Const,

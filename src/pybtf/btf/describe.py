@@ -24,9 +24,9 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
-from .kinds import IntEncoding
-from .strings import encode_name
-from .types import (
+from pybtf.btf.kinds import IntEncoding
+from pybtf.btf.strings import encode_name
+from pybtf.btf.types import (
     Array,
     Composite,
     Datasec,
@@ -42,7 +42,7 @@ from .types import (
 )
 
 if TYPE_CHECKING:
-    from .reader import BTF
+    from pybtf.btf.reader import BTF
 
 _PLAIN = frozenset(range(0x20, 0x7F)) - set(b"'\\")
 

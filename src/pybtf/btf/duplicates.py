@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from .kinds import Kind
-from .types import (
+from pybtf.btf.kinds import Kind
+from pybtf.btf.types import (
     Array,
     Composite,
     Const,
@@ -24,7 +24,7 @@ from .types import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from .reader import BTF
+    from pybtf.btf.reader import BTF
 
 KINDS = (Kind.STRUCT, Kind.UNION, Kind.ENUM, Kind.ENUM64, Kind.TYPEDEF, Kind.INT)
 MAX_LOOKED = 200_000

@@ -20,14 +20,13 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from pybtf.arguments import path_of
+from pybtf.btf.elf_sections import ElfSections
+from pybtf.btf.files import check_name
+from pybtf.btf.header import has_magic
+from pybtf.btf.kinds import MAGIC, VERSION
+from pybtf.btf.reader import BTF
+from pybtf.btf.strings import BadStringOffset, Strings
 from pybtf.errors import InputError, Place
-
-from .elf_sections import ElfSections
-from .files import check_name
-from .header import has_magic
-from .kinds import MAGIC, VERSION
-from .reader import BTF
-from .strings import BadStringOffset, Strings
 
 if TYPE_CHECKING:
     import os

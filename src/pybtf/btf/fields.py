@@ -6,14 +6,13 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from pybtf.arguments import check_text
+from pybtf.btf.chains import WRAPPERS, end_of
+from pybtf.btf.kinds import Kind
+from pybtf.btf.types import Array, Composite, Enumeration, Float, Int, Ptr, Ref, Symbol, Type
 from pybtf.errors import InputError, NoSuchTypeError, UsageError, quoted
 
-from .chains import WRAPPERS, end_of
-from .kinds import Kind
-from .types import Array, Composite, Enumeration, Float, Int, Ptr, Ref, Symbol, Type
-
 if TYPE_CHECKING:
-    from .reader import BTF
+    from pybtf.btf.reader import BTF
 
 MAX_DEPTH = 256
 _KEYWORDS = {"struct": (Kind.STRUCT,), "union": (Kind.UNION,), "enum": (Kind.ENUM, Kind.ENUM64)}

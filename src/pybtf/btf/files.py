@@ -12,9 +12,8 @@ from pybtf.arguments import path_of
 from pybtf.core.btf.type_section import header_words
 from pybtf.core.support.whole_file import WholeFile
 from pybtf.errors import InputError, Place, WrongBaseError
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 import struct
 from itertools import pairwise
 
+from pybtf.btf.kinds import MAGIC, LayoutEntry
 from pybtf.core.btf.type_section import check_section, checked_words, place_of_field
 from pybtf.errors import InputError, Place
 from pybtf.support.records import NamedTuple
-
-from .kinds import MAGIC, LayoutEntry
 
 BASE_LENGTH = 24
 LAYOUT_LENGTH = 32

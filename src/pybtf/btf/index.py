@@ -11,9 +11,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
+from pybtf.btf.kinds import FLAG, KINDS, RECORD_WORDS, RESERVED_INFO, LayoutEntry, info_kind, info_vlen
 from pybtf.errors import InputError, Place
-
-from .kinds import FLAG, KINDS, RECORD_WORDS, RESERVED_INFO, LayoutEntry, info_kind, info_vlen
 
 
 class _BadInfo(Exception):

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pybtf.btf.core_relocation import Relocator, Result, Target, said
+from pybtf.btf.opening import open_module
 from pybtf.errors import InputError, Place
-
-from .core_relocation import Relocator, Result, Target, said
-from .opening import open_module
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .ext import Relocation
-    from .reader import BTF
-    from .types import Type
+    from pybtf.btf.ext import Relocation
+    from pybtf.btf.reader import BTF
+    from pybtf.btf.types import Type
 
 
 class Kernel:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from pybtf.btf import types
+from pybtf.btf.kinds import IntEncoding, Kind, Linkage
 from pybtf.core.btf.read_types import teach
-
-from . import types
-from .kinds import IntEncoding, Kind, Linkage
 
 _COMMON = ("name", "kind_flag", "id")
 _FIELDS: dict[type[types.Type], tuple[str, ...]] = {

@@ -19,17 +19,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pybtf.arguments import other_kind
-
-from .core_relocation import ENUMERATORS, FIELDS, Relocator, Target, Way
-from .ext import BtfExt, RelocationKind
-from .renumbering import renumbered
-from .types import Array, Composite, Const, FuncProto, Ptr, Restrict, Type, Typedef, TypeTag, Volatile
-from .writer import BtfBuilder
+from pybtf.btf.core_relocation import ENUMERATORS, FIELDS, Relocator, Target, Way
+from pybtf.btf.ext import BtfExt, RelocationKind
+from pybtf.btf.renumbering import renumbered
+from pybtf.btf.types import Array, Composite, Const, FuncProto, Ptr, Restrict, Type, Typedef, TypeTag, Volatile
+from pybtf.btf.writer import BtfBuilder
 
 if TYPE_CHECKING:
 
-    from .ext import BtfExt, Relocation
-    from .reader import BTF
+    from pybtf.btf.ext import BtfExt, Relocation
+    from pybtf.btf.reader import BTF
 
 HEADER_LENGTH = 32
 """Of what bpftool writes since it knows the layout section."""

@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import os
 
+from pybtf.btf.elf_sections import ElfSections
+from pybtf.btf.files import MAGIC, check_name, doubt_base, read_rest, wrong_base
 from pybtf.core.btf.type_section import header_words
 from pybtf.core.btf.type_view import View
 from pybtf.errors import InputError, NothingToEncode, Place, WrongBaseError
+from pybtf.support import TYPE_CHECKING
 
-from .elf_sections import ElfSections
-from .files import MAGIC, check_name, doubt_base, read_rest, wrong_base
-
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
 
-    from .reader import BTF
+    from pybtf.btf.reader import BTF
 
     Encode = Callable[[str, "tuple[bytes, str] | None"], bytes]
     """Makes raw BTF of the DWARF in a file, split from BTF that is given with its name."""
@@ -89,7 +87,7 @@ def _on(source: _Source, below: bytes | View, below_place: str, pointer: int, ba
 
 def _refuse_base(source: _Source, below: bytes, base: str) -> None:
     """Raise `WrongBaseError` if a name tells that the base is another one, whatever else is out of range."""
-    from .reader import BTF
+    from pybtf.btf.reader import BTF
 
     try:
         BTF.from_bytes(source.data, BTF.from_bytes(below, name=base), name=str(source.place))
@@ -123,7 +121,7 @@ class Bases:
 
 def open_btf(path: str, base: str | None = None, encode: Encode | None = None) -> BTF:
     """As the function `open_view`, for those who want the types as objects."""
-    from .reader import BTF
+    from pybtf.btf.reader import BTF
 
     source, below = _sources(path, base, encode)
     under = BTF.from_bytes(below.data, name=str(below.place)) if below is not None else None
@@ -138,7 +136,7 @@ def open_on(path: str, base: BTF | None, hint: str = _NAME_THE_BASE) -> BTF:
 
     Raises `InputError` if it is split and there is no base, or if it has one of its own, and as `BTF.from_bytes`.
     """
-    from .reader import BTF
+    from pybtf.btf.reader import BTF
 
     source = _read(path)
     if source.base is not None:
@@ -151,7 +149,7 @@ def open_on(path: str, base: BTF | None, hint: str = _NAME_THE_BASE) -> BTF:
 
 def open_module(path: str, base: BTF) -> BTF | None:
     """The BTF of the module in `path`, split from `base` or from a `.BTF.base` of its own; None if it has no BTF."""
-    from .reader import BTF
+    from pybtf.btf.reader import BTF
 
     try:
         source = _read(path)

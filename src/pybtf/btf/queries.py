@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pybtf.errors import InputError
-
-from .kinds import Kind
-from .types import (
+from pybtf.btf.kinds import Kind
+from pybtf.btf.types import (
     Array,
     Composite,
     Const,
@@ -22,9 +20,10 @@ from .types import (
     TypeTag,
     Volatile,
 )
+from pybtf.errors import InputError
 
 if TYPE_CHECKING:
-    from .reader import BTF
+    from pybtf.btf.reader import BTF
 
 _LONG = ("long", "long int", "unsigned long", "long unsigned int")
 _QUALIFIERS = {Kind.CONST: ["const"], Kind.VOLATILE: ["volatile"], Kind.RESTRICT: ["restrict"]}

@@ -20,26 +20,24 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pybtf.arguments import check_data, check_text, items_of, number_of, other_kind
+from pybtf.btf.files import doubt_base, read_btf, wrong_base
+from pybtf.btf.header import read_header, read_layout
+from pybtf.btf.index import check_layout, index_records
+from pybtf.btf.kinds import Kind
+from pybtf.btf.strings import BadStringOffset, Strings, encode_name, is_name
 from pybtf.core.btf.read_types import TypeIndex, is_taught
 from pybtf.errors import InputError, NoSuchTypeError, Place, UsageError, quoted
-
-from .files import doubt_base, read_btf, wrong_base
-from .header import read_header, read_layout
-from .index import check_layout, index_records
-from .kinds import Kind
-from .strings import BadStringOffset, Strings, encode_name, is_name
 
 if TYPE_CHECKING:
     import os
     import re
     from typing import Any
 
+    from pybtf.btf.chains import Chains
+    from pybtf.btf.decode import Decoder
+    from pybtf.btf.fields import Field
+    from pybtf.btf.types import Type
     from pybtf.core.btf.type_view import View
-
-    from .chains import Chains
-    from .decode import Decoder
-    from .fields import Field
-    from .types import Type
 
 
 class BTF:
@@ -111,7 +109,7 @@ class BTF:
 
     def _check_base(self, base: BTF) -> None:
         """Names begin where strings begin. On the strings of another base, some of many begin in the middle of one."""
-        from .decode import names
+        from pybtf.btf.decode import names
 
         strings, start = base.strings.data, base.strings.start
         for at in self.starts[:-1]:
@@ -176,7 +174,7 @@ class BTF:
             return self._decode(id)
         if self.base is not None:
             return self.base.type(id)
-        from .types import Void
+        from pybtf.btf.types import Void
 
         return Void()
 
@@ -198,7 +196,7 @@ class BTF:
     def _maker(self) -> Callable[[int], Any]:
         """What makes the types of this layer, or None where something is unusual."""
         if not is_taught():
-            from .making import teach_all
+            from pybtf.btf.making import teach_all
 
             teach_all()
         return self.index.type
@@ -219,7 +217,7 @@ class BTF:
             raise InputError(place, f"type {id} ({name}): {found}", expected) from None
 
     def _make_decoder(self) -> Decoder:
-        from .decode import Decoder
+        from pybtf.btf.decode import Decoder
 
         self._decoder = Decoder(self.words, self.strings.lookup, self.end_id)
         return self._decoder
@@ -241,7 +239,7 @@ class BTF:
 
         Raises NoSuchTypeError if there is no such type.
         """
-        from .decode import references
+        from pybtf.btf.decode import references
 
         id = number_of(id, "id", ID)
         if id >= self.end_id or id < 0:
@@ -306,7 +304,7 @@ class BTF:
         members that are pointers have no room for 8 bytes, else 8.
         """
         if not self._pointer_size:
-            from .queries import guess_pointer_size
+            from pybtf.btf.queries import guess_pointer_size
 
             self._pointer_size = guess_pointer_size(self)
         return self._pointer_size
@@ -315,7 +313,7 @@ class BTF:
     def chains(self) -> Chains:
         """Sizes and the like that have been asked for. Internal."""
         if self._chains is None:
-            from .chains import Chains
+            from pybtf.btf.chains import Chains
 
             self._chains = Chains()
         return self._chains
@@ -326,7 +324,7 @@ class BTF:
         None for what has no size: void, functions, prototypes, forward declarations, declaration tags. Raises
         InputError if the type refers to itself.
         """
-        from .chains import size_of
+        from pybtf.btf.chains import size_of
 
         return size_of(self, number_of(id, "id", ID))
 
@@ -336,7 +334,7 @@ class BTF:
         Raises NoSuchTypeError if there is no such type, UsageError for what is no name, InputError if the type refers
         to itself.
         """
-        from .fields import resolve
+        from pybtf.btf.fields import resolve
 
         return resolve(self, which)
 
@@ -344,7 +342,7 @@ class BTF:
         """As `size_of`, also by name (`"task_struct"`, `"struct page"`). Raises UsageError if it has no size, and as
         `resolve`.
         """
-        from .fields import sizeof
+        from pybtf.btf.fields import sizeof
 
         return sizeof(self, which)
 
@@ -353,7 +351,7 @@ class BTF:
 
         Raises UsageError if it has none, and as `resolve`.
         """
-        from .fields import alignof
+        from pybtf.btf.fields import alignof
 
         return alignof(self, which)
 
@@ -362,13 +360,13 @@ class BTF:
 
         Structs and unions without a name are looked into. Raises NoSuchTypeError if there is no such member.
         """
-        from .fields import field
+        from pybtf.btf.fields import field
 
         return field(self, which, path)
 
     def offsetof(self, which: Type | int | str, path: str) -> int:
         """Offset in bytes of the member that a path leads to. Raises UsageError for a bit-field."""
-        from .fields import offsetof
+        from pybtf.btf.fields import offsetof
 
         return offsetof(self, which, path)
 
@@ -378,7 +376,7 @@ class BTF:
         With a `declarator`, a declaration of it: `int (*f)(void *)`. Raises NoSuchTypeError if there is no such type,
         InputError if one is malformed.
         """
-        from .queries import c_name
+        from pybtf.btf.queries import c_name
 
         check_text(declarator, "declarator")
         return c_name(self, number_of(id, "id", ID), declarator)

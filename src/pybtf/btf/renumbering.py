@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from .types import Array, Composite, Datasec, FuncProto, Ref, Type
+from pybtf.btf.types import Array, Composite, Datasec, FuncProto, Ref, Type
 
 
 def renumbered(type: Type, new: Mapping[int, int]) -> Type:

@@ -21,8 +21,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .kinds import Kind
-from .types import (
+from pybtf.btf.kinds import Kind
+from pybtf.btf.types import (
     Array,
     Composite,
     Const,
@@ -39,7 +39,7 @@ from .types import (
 )
 
 if TYPE_CHECKING:
-    from .reader import BTF
+    from pybtf.btf.reader import BTF
 
 MAX_LEVELS = 32
 MAX_STEPS = 10_000_000

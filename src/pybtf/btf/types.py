@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
-from .kinds import IntEncoding, Kind, Linkage
+from pybtf.btf.kinds import IntEncoding, Kind, Linkage
 
 UNSIGNED = IntEncoding(0)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from .values import MAX_NAME, Address, Character, Elements, Enumerated, Group, Raw, Value
+from pybtf.btf.values import MAX_NAME, Address, Character, Elements, Enumerated, Group, Raw, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,14 +10,13 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, NamedTuple
 
+from pybtf.btf.chains import end_of
+from pybtf.btf.kinds import IntEncoding, Kind
+from pybtf.btf.types import Array, Composite, Datasec, Enumeration, Float, Int, Ptr, Symbol, Type
 from pybtf.errors import InputError
 
-from .chains import end_of
-from .kinds import IntEncoding, Kind
-from .types import Array, Composite, Datasec, Enumeration, Float, Int, Ptr, Symbol, Type
-
 if TYPE_CHECKING:
-    from .reader import BTF
+    from pybtf.btf.reader import BTF
 
 MAX_DEPTH = 64
 MAX_DENSE = 64

@@ -12,12 +12,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pybtf.arguments import check_items, check_parts, check_text, number_of
-from pybtf.errors import UsageError
-
-from .header import BASE_LENGTH, LAYOUT_LENGTH, Header, pack_layout
-from .kinds import KINDS, VERSION, Kind, default_layout, pack_info
-from .strings import Strings, encode_name
-from .types import (
+from pybtf.btf.header import BASE_LENGTH, LAYOUT_LENGTH, Header, pack_layout
+from pybtf.btf.kinds import KINDS, VERSION, Kind, default_layout, pack_info
+from pybtf.btf.strings import Strings, encode_name
+from pybtf.btf.types import (
     Array,
     Composite,
     Datasec,
@@ -36,9 +34,10 @@ from .types import (
     Type,
     Unknown,
 )
+from pybtf.errors import UsageError
 
 if TYPE_CHECKING:
-    from .reader import BTF
+    from pybtf.btf.reader import BTF
 
 
 class BtfBuilder:

@@ -10,13 +10,13 @@ from typing import Any
 
 import click
 
-from .. import __version__
-from ..errors import UsageError, quoted
-from ..options import MAX_JOBS
-from ..support.process import write_stdout
-from . import manual
-from .arguments import number_of_jobs
-from .main import COMPLETE_VARIABLE
+from pybtf import __version__
+from pybtf.cli import manual
+from pybtf.cli.arguments import number_of_jobs
+from pybtf.cli.main import COMPLETE_VARIABLE
+from pybtf.errors import UsageError, quoted
+from pybtf.options import MAX_JOBS
+from pybtf.support.process import write_stdout
 
 COMMANDS = {
     "encode": "encode_command",
@@ -84,12 +84,12 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            from ..support.suggest import did_you_mean
-            from .habits import of_words
+            from pybtf.cli.habits import of_words
+            from pybtf.support.suggest import did_you_mean
 
             hint = did_you_mean(name, COMMANDS) or of_words(args) or f"; there are {', '.join(COMMANDS)}"
             if hint.startswith(";") and os.path.exists(name):  # noqa: PTH110
-                from .habits import of_file
+                from pybtf.cli.habits import of_file
 
                 hint = of_file(name)
             ctx.fail(f"There is no command {quoted(name)}{hint}")
@@ -133,7 +133,7 @@ def run(arguments: list[str]) -> int:
     """Parse the arguments and run the command; its exit status. Raises what the command raises."""
     instruction = os.environ.get(COMPLETE_VARIABLE)
     if instruction:
-        from .completion import complete
+        from pybtf.cli.completion import complete
 
         return complete(instruction)
     try:
@@ -155,7 +155,7 @@ def _with_hint(error: click.UsageError, arguments: list[str]) -> str:
     elif arguments and arguments[0] in COMMANDS:  # of an option without its value click does not say where
         where = f"pybtf {arguments[0]}"
     if isinstance(error, click.NoSuchOption):
-        from .habits import of_option, of_option_like_file
+        from pybtf.cli.habits import of_option, of_option_like_file
 
         hint = of_option_like_file(error.option_name, arguments) or of_option(error.option_name, where)
         text = f"no such option {quoted(error.option_name)}{hint or _like_option(error)}"
@@ -167,7 +167,7 @@ def _like_option(error: click.NoSuchOption) -> str:
     name = error.option_name
     if error.ctx is None or not name.startswith("--"):
         return ""
-    from ..support.suggest import all_close
+    from pybtf.support.suggest import all_close
 
     params = [*error.ctx.command.params, error.ctx.command.get_help_option(error.ctx)]
     known = [each for param in params if param is not None for each in (*param.opts, *param.secondary_opts)]

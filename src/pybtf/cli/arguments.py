@@ -10,12 +10,11 @@ compares the two on random command lines.
 
 from __future__ import annotations
 
-from ..errors import UsageError, quoted
-from ..options import MAX_JOBS
-from ..support.records import record
+from pybtf.errors import UsageError, quoted
+from pybtf.options import MAX_JOBS
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import record
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any

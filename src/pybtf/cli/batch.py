@@ -11,34 +11,33 @@ import os
 import signal
 from functools import partial
 
-from .. import __version__
-from ..base import Base, Opening
-from ..batch import encode_one, share
-from ..elf.mapped import TRUNCATED, mapped
-from ..elf.packed import require_plain
-from ..errors import DEGRADED, OutputError, UsageError
-from ..inputs import RealPaths, find_inputs, plain_name
-from ..options import EncodeOptions
-from ..pipeline.belonging import refuse_modules
-from ..report import SCHEMA
-from ..support.records import record, replace
-from ..support.timings import NS, Pass, Timings, render, since_process_start
-from ..workers import Ended, Workers
-from . import console, summary
-from .faults import BUG, FAILED, bug, explain, named, trace
-from .progress import Progress
-from .request import Request, same, spare_companions, tell_warnings, warn_of_written, write_report
+from pybtf import __version__
+from pybtf.base import Base, Opening
+from pybtf.batch import encode_one, share
+from pybtf.cli import console, summary
+from pybtf.cli.faults import BUG, FAILED, bug, explain, named, trace
+from pybtf.cli.progress import Progress
+from pybtf.cli.request import Request, same, spare_companions, tell_warnings, warn_of_written, write_report
+from pybtf.elf.mapped import TRUNCATED, mapped
+from pybtf.elf.packed import require_plain
+from pybtf.errors import DEGRADED, OutputError, UsageError
+from pybtf.inputs import RealPaths, find_inputs, plain_name
+from pybtf.options import EncodeOptions
+from pybtf.pipeline.belonging import refuse_modules
+from pybtf.report import SCHEMA
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import record, replace
+from pybtf.support.timings import NS, Pass, Timings, render, since_process_start
+from pybtf.workers import Ended, Workers
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from ..encoded import Encoded
-    from ..errors import InputError
-    from ..inputs import Input
-    from ..workers import Check
+    from pybtf.encoded import Encoded
+    from pybtf.errors import InputError
+    from pybtf.inputs import Input
+    from pybtf.workers import Check
 
 SMALL = 32 << 20
 """Bytes of a file whose BTF may wait a moment in memory..."""
@@ -106,7 +105,7 @@ def _run(request: Request, options: EncodeOptions, base: Opening) -> int:
             refuse_modules((task.path for task in tasks if task.problem is None), others)
         _check_targets(tasks, request, options)
     with timings.pass_("import"):
-        from ..pipeline import passes  # noqa: F401 - once, not by each worker
+        from pybtf.pipeline import passes  # noqa: F401 - once, not by each worker
     options = replace(options, base=base.result(timings))
     results = _encode_all(request, options, tasks, timings)
     _tell(request, options, tasks, results, timings)
@@ -192,7 +191,7 @@ def _encode_all(
     request: Request, options: EncodeOptions, tasks: list[Task], timings: Timings
 ) -> list[Success | Failure]:
     """What became of each task, in their order."""
-    from ..core.support.malloc_tuning import keep_memory
+    from pybtf.core.support.malloc_tuning import keep_memory
 
     timed = request.timings or request.report is not None
     jobs = min(options.jobs, len(tasks))

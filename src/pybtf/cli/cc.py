@@ -12,13 +12,12 @@ import errno
 import os
 import stat
 
-from ..elf.atomic import suppressed
-from ..errors import UsageError
-from . import console
-from .object import PLACING, placing
+from pybtf.cli import console
+from pybtf.cli.object import PLACING, placing
+from pybtf.elf.atomic import suppressed
+from pybtf.errors import UsageError
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as signals
     from collections.abc import Callable
@@ -50,8 +49,8 @@ def cc(
     if not files or not files[0]:
         raise UsageError("no command is given: pybtf cc [OPTIONS] -- gcc ARGUMENTS...")
     how = placing(strip_dwarf, inline, store, section)
-    from ..features import Features
-    from ..merging.compiling import objects_of
+    from pybtf.features import Features
+    from pybtf.merging.compiling import objects_of
 
     wanted = Features.parse(*features)
     with _Command() as command:
@@ -63,8 +62,8 @@ def cc(
         # While the compiler works, what will be needed is found and imported.
         left = objects_of(files)
         if left:
-            from ..elf.mapped import mapped
-            from ..merging.encoding import encode_compiled
+            from pybtf.elf.mapped import mapped
+            from pybtf.merging.encoding import encode_compiled
         status = command.wait()
         if status:
             command.failed(status)

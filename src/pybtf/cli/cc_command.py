@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from .cc import OPTIONS, cc
-from .click_command import click_command
+from pybtf.cli.cc import OPTIONS, cc
+from pybtf.cli.click_command import click_command
 
 command = click_command("cc", OPTIONS, cc, "-- COMMAND...")
 command.params[0] = click.Argument(["files"], metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import os
 
-from ..btf.kind_numbers import ENUM, ENUM64, FUNC, FWD, KIND_NAMES, STRUCT, TYPEDEF, UNION, VAR
-from ..errors import InputError, UsageError, quoted
+from pybtf.btf.kind_numbers import ENUM, ENUM64, FUNC, FWD, KIND_NAMES, STRUCT, TYPEDEF, UNION, VAR
+from pybtf.errors import InputError, UsageError, quoted
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from ..core.btf.type_view import View
+    from pybtf.core.btf.type_view import View
 
 SHOWN = (STRUCT, UNION, ENUM, ENUM64, TYPEDEF, FUNC, VAR)
 KEYWORDS = {
@@ -52,7 +51,7 @@ def require_file_last(command: str, names: Sequence[str], file: str) -> None:
         raise UsageError(f"{file}: no such file. FILE comes last: pybtf {command} {right}")
     if "/" in file or "." in file:
         return
-    from ..support.suggest import file_like
+    from pybtf.support.suggest import file_like
 
     if not file_like(file):
         what = "a pattern" if _WILD & set(file) else "a name"
@@ -132,7 +131,7 @@ def _named(view: View, name: str) -> list[int]:
 
 def nearest(view: View, name: str, kinds: Collection[int] = SHOWN) -> str:
     """A sentence with names of these kinds that look like this one, or nothing."""
-    from ..support.suggest import most_like
+    from pybtf.support.suggest import most_like
 
     shown = {view.name_of(id) for id in range(1, len(view)) if view.kind(id) in kinds}
     names = {each.decode("utf-8", "replace") for each in shown if each}

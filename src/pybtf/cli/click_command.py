@@ -8,11 +8,11 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from .. import features as feature_names
-from ..languages import LANGUAGES
-from .app import Command, Jobs
-from .arguments import FLAG, JOBS, PATH, SWITCH, TEXTS, Option
-from .completion import complete_list
+from pybtf import features as feature_names
+from pybtf.cli.app import Command, Jobs
+from pybtf.cli.arguments import FLAG, JOBS, PATH, SWITCH, TEXTS, Option
+from pybtf.cli.completion import complete_list
+from pybtf.languages import LANGUAGES
 
 FILE = click.Path(readable=False)
 """A path of any kind. Whether it may be read shows when it is opened; click would call it a mistake of the user's."""

@@ -13,9 +13,9 @@ from click.shell_completion import (
     shell_complete,
 )
 
-from ..support.process import write_stdout
-from .app import COMMANDS, Command, Group, group
-from .main import COMPLETE_VARIABLE
+from pybtf.cli.app import COMMANDS, Command, Group, group
+from pybtf.cli.main import COMPLETE_VARIABLE
+from pybtf.support.process import write_stdout
 
 
 def _edited(script: str, *edits: tuple[str, str]) -> str:

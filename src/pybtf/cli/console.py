@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from .. import errors
+from pybtf import errors
 
 BOLD = "1"
 RED = "1;31"

@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import sys
 
-from ..errors import InputError, NoSuchTypeError, UsageError, printable
-from .arguments import FLAG, PATH, TEXT, Option, number_of
+from pybtf.cli.arguments import FLAG, PATH, TEXT, Option, number_of
+from pybtf.errors import InputError, NoSuchTypeError, UsageError, printable
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import BinaryIO
 
-    from ..btf.reader import BTF
-    from ..btf.types import Type
+    from pybtf.btf.reader import BTF
+    from pybtf.btf.types import Type
 
 OPTIONS = (
     Option("btf", PATH, "BTF"),
@@ -58,8 +57,8 @@ def decode(
         from shlex import join
 
         raise UsageError(f"{path}: no such file. FILE comes last: pybtf decode {join([path, wanted])}")
-    from ..btf.fields import named
-    from .reading import open_btf
+    from pybtf.btf.fields import named
+    from pybtf.cli.reading import open_btf
 
     types = open_btf(btf or RUNNING, base)
     which = int(wanted) if wanted.isascii() and wanted.isdecimal() and len(wanted) < 11 else wanted
@@ -68,7 +67,7 @@ def decode(
     except NoSuchTypeError as error:
         near = _nearest(types, which) if isinstance(which, str) else ""
         raise NoSuchTypeError(f"{error}. {near}" if near else str(error)) from None
-    from ..support.process import printing
+    from pybtf.support.process import printing
 
     with printing() as put:
         _print(put, types, type, path, start, pieces, most, json)
@@ -77,8 +76,8 @@ def decode(
 
 def _nearest(types: BTF, which: str) -> str:
     """A sentence with names that look like this one, of types that have values."""
-    from ..btf.kind_numbers import ENUM, ENUM64, FLOAT, INT, STRUCT, TYPEDEF, UNION
-    from .choice import KEYWORDS, nearest
+    from pybtf.btf.kind_numbers import ENUM, ENUM64, FLOAT, INT, STRUCT, TYPEDEF, UNION
+    from pybtf.cli.choice import KEYWORDS, nearest
 
     keyword, _, name = which.rpartition(" ")
     return nearest(types.view(), name, KEYWORDS.get(keyword, (STRUCT, UNION, ENUM, ENUM64, TYPEDEF, INT, FLOAT)))
@@ -94,8 +93,8 @@ def _print(
     most: int,
     json: bool,
 ) -> None:
-    from ..btf.value_text import as_json, as_text, name_shown
-    from ..btf.values import ALL, Values
+    from pybtf.btf.value_text import as_json, as_text, name_shown
+    from pybtf.btf.values import ALL, Values
 
     values = Values(btf, ALL if json else most)
     size = values.size(type.id)
@@ -142,7 +141,7 @@ def _pieces(path: str, start: int, size: int, count: int | None) -> Iterator[byt
 
 
 def _unreadable(name: str, error: OSError) -> InputError:
-    from ..unreadable import unreadable
+    from pybtf.unreadable import unreadable
 
     return unreadable(name, error, "a file with values")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .click_command import click_command
-from .decode import OPTIONS, decode
+from pybtf.cli.click_command import click_command
+from pybtf.cli.decode import OPTIONS, decode
 
 command = click_command("decode", OPTIONS, decode, "TYPE FILE")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..errors import UsageError
-from .arguments import PATH, Option
+from pybtf.cli.arguments import PATH, Option
+from pybtf.errors import UsageError
 
 OPTIONS = (Option("output", PATH, "OUT", "o"), Option("base", PATH, "FILE"))
 
@@ -12,14 +12,14 @@ def dedup(files: tuple[str, ...], output: str | None, base: str | None) -> int:
     """The command, after its options have been read. The exit status."""
     if not files:
         raise UsageError("missing argument 'FILE'; see pybtf dedup --help")
-    from .output import checked, write
+    from pybtf.cli.output import checked, write
 
     inputs = (*files, *([base] if base is not None else []))
     if inputs.count("-") > 1:
         raise UsageError("only one FILE can be standard input")
     out = checked(output, inputs)
-    from ..btf.builder import Builder
-    from ..btf.opening import open_btf, open_on
+    from pybtf.btf.builder import Builder
+    from pybtf.btf.opening import open_btf, open_on
 
     under = open_btf(base) if base is not None else None
     builder = Builder(under, name=files[0] if len(files) == 1 else f"{files[0]} and what follows")

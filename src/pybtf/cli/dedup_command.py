@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .click_command import click_command
-from .dedup import OPTIONS, dedup
+from pybtf.cli.click_command import click_command
+from pybtf.cli.dedup import OPTIONS, dedup
 
 command = click_command("dedup", OPTIONS, dedup, "FILE...")

@@ -6,22 +6,21 @@ import contextlib
 import os
 import sys
 
-from ..errors import InputError, UsageError, printable, quoted
-from ..options import MAX_JOBS
-from ..support.process import printing
-from . import console
-from .arguments import FLAG, JOBS, PATH, TEXTS, Option
-from .faults import BUG
+from pybtf.cli import console
+from pybtf.cli.arguments import FLAG, JOBS, PATH, TEXTS, Option
+from pybtf.cli.faults import BUG
+from pybtf.errors import InputError, UsageError, printable, quoted
+from pybtf.options import MAX_JOBS
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.process import printing
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-    from ..btf.reader import BTF
-    from ..core.btf.type_view import View
-    from ..differences.places import Places
-    from ..differences.select import Selection
+    from pybtf.btf.reader import BTF
+    from pybtf.core.btf.type_view import View
+    from pybtf.differences.places import Places
+    from pybtf.differences.select import Selection
 
 PIECE = 10_000
 """Lines that are printed at once. Changes in JSON are longer."""
@@ -66,7 +65,7 @@ def diff(
         raise UsageError("standard input can be read only once")
     if features and not dwarf:
         raise UsageError("--features goes with --dwarf")
-    from ..differences.select import ONLY, RELOCATION, Selection, failing, read_patterns, split_list
+    from pybtf.differences.select import ONLY, RELOCATION, Selection, failing, read_patterns, split_list
 
     fatal = failing(fail_on)
     if quiet and not fatal:
@@ -79,7 +78,7 @@ def diff(
         return _objects(files, bases, object, json, fatal)
     if RELOCATION in fatal:
         raise UsageError(f"--fail-on {RELOCATION} goes with --object")
-    from ..differences.task import JSON, MARKDOWN, STAT, TEXT
+    from pybtf.differences.task import JSON, MARKDOWN, STAT, TEXT
 
     ignored = [pattern for path in ignore for pattern in read_patterns(path)]
     shown = fatal if quiet and "any" not in fatal else frozenset[str]()
@@ -115,7 +114,7 @@ def _require_names(views: tuple[View, View], texts: tuple[str, ...], selection: 
     """Tell of each --name that neither side has. For `gate`, which such a name would pass, it is an error."""
     if not texts:
         return
-    from .choice import nearest
+    from pybtf.cli.choice import nearest
 
     known = {each.decode("utf-8", "surrogateescape") for view in views for each in view.names()}
     for text, pattern in zip(texts, selection.names, strict=True):
@@ -132,15 +131,15 @@ def _require_names(views: tuple[View, View], texts: tuple[str, ...], selection: 
 def _open(
     files: tuple[str, ...], bases: tuple[str | None, ...], dwarf: bool, features: tuple[str, ...], jobs: int | None
 ) -> tuple[View, View]:
-    from .reading import Views
+    from pybtf.cli.reading import Views
 
     views = Views()
     new = views.open(files[1], bases[1])
     if not dwarf:
         return views.open(files[0], bases[0]), new
-    from ..api import encode
-    from ..core.btf.type_view import View
-    from ..elf.mapped import mapped
+    from pybtf.api import encode
+    from pybtf.core.btf.type_view import View
+    from pybtf.elf.mapped import mapped
 
     with mapped(files[0]):
         encoded = encode(
@@ -156,8 +155,8 @@ def _say_why(
     row: dict[str, Any], form: int, path: str, base: str | None, features: tuple[str, ...], jobs: int | None
 ) -> None:
     """Of functions that the BTF has, and that are not encoded from the DWARF: why not."""
-    from ..differences.task import JSON, MARKDOWN, TEXT
-    from ..explain.asking import Answer, answer, inquire, kernel_options
+    from pybtf.differences.task import JSON, MARKDOWN, TEXT
+    from pybtf.explain.asking import Answer, answer, inquire, kernel_options
 
     options = kernel_options(features or "default", jobs, "", "", base, base is None)
     names = dict.fromkeys(row["new_functions"])
@@ -176,8 +175,8 @@ def _places(views: tuple[View, View], files: tuple[str | None, str | None]) -> P
     """Where changes are declared, if one of the databases is given."""
     if files == (None, None):
         return None
-    from ..btf.provenance import Provenance
-    from ..differences.places import Places
+    from pybtf.btf.provenance import Provenance
+    from pybtf.differences.places import Places
 
     old, new = (
         None if path is None else Provenance(path, view.data, view.name)
@@ -190,7 +189,7 @@ def _objects(
     files: tuple[str, ...], bases: tuple[str | None, ...], objects: tuple[str, ...], json: bool, fatal: frozenset[str]
 ) -> int:
     """What the two kernels make of BPF objects. The exit status."""
-    from ..differences.objects import BROKEN, UNCLEAR, diff_objects, lines, to_dict
+    from pybtf.differences.objects import BROKEN, UNCLEAR, diff_objects, lines, to_dict
 
     (old, old_modules), (new, new_modules) = (_kernel(*pair) for pair in zip(files, bases, strict=True))
     found = diff_objects(objects, old, new, old_modules, new_modules)
@@ -204,15 +203,15 @@ def _objects(
 
 def _kernel(path: str, base: str | None) -> tuple[BTF, list[str]]:
     """A side of `--object`: the BTF of a kernel; or a folder of modules, or one of them, on the BTF of their kernel."""
-    from ..btf.opening import open_btf
+    from pybtf.btf.opening import open_btf
 
     folder = os.path.isdir(path)  # noqa: PTH112
     if base is None and not folder:
         return open_btf(path), []
     if base is None:
         raise UsageError(f"{path} is a folder of modules; with --object they need --old-base and --new-base")
-    from ..differences.modules import path_of
-    from ..inputs import find_inputs
+    from pybtf.differences.modules import path_of
+    from pybtf.inputs import find_inputs
 
     return open_btf(base), [path_of(each) for each in find_inputs([path])]
 
@@ -220,8 +219,8 @@ def _kernel(path: str, base: str | None) -> tuple[BTF, list[str]]:
 def _one(
     old: View, new: View, selection: Selection, form: int, reach: bool, places: Places | None = None
 ) -> dict[str, Any]:
-    from ..differences.compare import Differences
-    from ..differences.task import STAT, results
+    from pybtf.differences.compare import Differences
+    from pybtf.differences.task import STAT, results
 
     return results(Differences(old, new, reach=form != STAT, names=reach), selection, form, reach, places)
 
@@ -238,9 +237,9 @@ def _folders(
     files: tuple[str, ...], bases: tuple[str | None, ...], selection: Selection, form: int, reach: bool, jobs: int
 ) -> list[dict[str, Any]]:
     """What is to be said of each module, by name."""
-    from ..btf.opening import Bases
-    from ..differences.model import CLASSES
-    from ..differences.modules import module_pairs, path_of
+    from pybtf.btf.opening import Bases
+    from pybtf.differences.model import CLASSES
+    from pybtf.differences.modules import module_pairs, path_of
 
     pairs = module_pairs(files[0], files[1])
     opened = Bases()
@@ -260,7 +259,7 @@ def _folders(
             before = opened.open_view(path_of(old), bases[0])
             return row | _one(before, opened.open_view(path_of(new), bases[1]), selection, form, reach)
         except Exception as error:
-            from .faults import explain
+            from pybtf.cli.faults import explain
 
             text, status = explain(error)
             nothing = dict.fromkeys(CLASSES, 0)
@@ -270,7 +269,7 @@ def _folders(
     names = list(by_name)
     if len(names) < 8 or jobs == 1:
         return [work(name, None) for name in names]
-    from ..workers import Ended, Workers
+    from pybtf.workers import Ended, Workers
 
     rows: dict[int, dict[str, Any]] = {}
     with Workers(names, work, min(jobs, MAX_JOBS)) as workers:
@@ -286,7 +285,7 @@ def _folders(
 
 
 def _print_one(files: tuple[str, ...], row: dict[str, Any], form: int) -> None:
-    from ..differences.task import JSON, MARKDOWN, TEXT
+    from pybtf.differences.task import JSON, MARKDOWN, TEXT
 
     if form == JSON:
         _write_json({"schema": 1, "old": files[0], "new": files[1]} | _found(row))
@@ -300,7 +299,7 @@ def _print_one(files: tuple[str, ...], row: dict[str, Any], form: int) -> None:
 
 
 def _print_folders(files: tuple[str, ...], rows: list[dict[str, Any]], form: int, quiet: bool) -> None:
-    from ..differences.task import JSON, MARKDOWN, STAT, TEXT
+    from pybtf.differences.task import JSON, MARKDOWN, STAT, TEXT
 
     for row in rows:
         if row["error"] is not None:
@@ -347,7 +346,7 @@ def _write_json(whole: dict[str, Any]) -> None:
     """Piece by piece: with all of the text in memory, it takes several times its length."""
     from itertools import islice
 
-    from ..support.json_text import pieces
+    from pybtf.support.json_text import pieces
 
     rest = pieces(whole, 2 if "changes" in whole else 4)  # down to single changes
     with printing() as put:
@@ -361,7 +360,7 @@ def _write(lines: list[str], signs: bool) -> None:
 
     made = map(printable, lines)
     if signs and sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
-        from ..differences.text import coloured
+        from pybtf.differences.text import coloured
 
         made = map(coloured, made)
     with printing() as put:

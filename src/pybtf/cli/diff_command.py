@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..differences.model import CLASSES
-from ..differences.select import ONLY, RELOCATION
-from .click_command import click_command, one_of
-from .diff import OPTIONS, diff
+from pybtf.cli.click_command import click_command, one_of
+from pybtf.cli.diff import OPTIONS, diff
+from pybtf.differences.model import CLASSES
+from pybtf.differences.select import ONLY, RELOCATION
 
 command = click_command(
     "diff",

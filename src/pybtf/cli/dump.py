@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from ..btf.kind_numbers import DATASEC, FLOAT, FUNC, INT, VAR
-from ..errors import UsageError, quoted
-from .arguments import FLAG, PATH, TEXT, TEXTS, Option
+from pybtf.btf.kind_numbers import DATASEC, FLOAT, FUNC, INT, VAR
+from pybtf.cli.arguments import FLAG, PATH, TEXT, TEXTS, Option
+from pybtf.errors import UsageError, quoted
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..core.btf.type_view import View
+    from pybtf.core.btf.type_view import View
 
 FORMATS = ("c", "raw", "json")
 OPTIONS = (
@@ -38,25 +37,25 @@ def dump(
     if not files:
         raise UsageError("missing argument 'FILE'; see pybtf dump --help")
     if len(files) > 1:
-        from .habits import of_dump
+        from pybtf.cli.habits import of_dump
 
         raise UsageError(f"one FILE at a time{of_dump(files)}")
     if files[0] == base == "-":
         raise UsageError("FILE and --base cannot both be standard input")
     if output is not None:
-        from .output import opened, spared
+        from pybtf.cli.output import opened, spared
 
         spared("-o", output, opened(files[0], base, output))
-    from .reading import open_view
+    from pybtf.cli.reading import open_view
 
     view = open_view(files[0], base)
     chosen = _chosen(view, root, format == "c")
     if output not in (None, "-"):
-        from .output import write
+        from pybtf.cli.output import write
 
         write(str(output), lambda put: _put(put, view, chosen, format, unsorted, pretty))
         return 0
-    from ..support.process import printing
+    from pybtf.support.process import printing
 
     with printing() as put:
         _put(put, view, chosen, format, unsorted, pretty)
@@ -67,11 +66,11 @@ def _put(
     put: Callable[[bytes], object], view: View, chosen: list[int], format: str, unsorted: bool, pretty: bool
 ) -> None:
     if format == "c":
-        from ..core.dump.dump_header import dump_header
+        from pybtf.core.dump.dump_header import dump_header
 
         put(dump_header(view, chosen, not unsorted))
     else:
-        from ..core.dump.dump_types import dump_types
+        from pybtf.core.dump.dump_types import dump_types
 
         dump_types(view, put, chosen, format == "json", pretty)
 
@@ -80,7 +79,7 @@ def _chosen(view: View, roots: tuple[str, ...], declare: bool) -> list[int]:
     """The ids of what was asked for, each once; none if nothing was. `declare`: what declarations need."""
     if not roots:
         return []
-    from .choice import SHOWN, chosen
+    from pybtf.cli.choice import SHOWN, chosen
 
     ids = []
     for root in roots:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .click_command import click_command
-from .dump import FORMATS, OPTIONS, dump
+from pybtf.cli.click_command import click_command
+from pybtf.cli.dump import FORMATS, OPTIONS, dump
 
 command = click_command("dump", OPTIONS, dump, "FILE", choices={"format": FORMATS})

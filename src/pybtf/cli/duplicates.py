@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from ..errors import UsageError, printable
-from ..support.process import write_stdout
-from .arguments import FLAG, JOBS, PATH, TEXTS, Option
+from pybtf.cli.arguments import FLAG, JOBS, PATH, TEXTS, Option
+from pybtf.errors import UsageError, printable
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.process import write_stdout
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..btf.duplicates import Duplicate
-    from ..btf.provenance import Source
+    from pybtf.btf.duplicates import Duplicate
+    from pybtf.btf.provenance import Source
 
 OPTIONS = (
     Option("base", PATH, "FILE"),
@@ -33,10 +33,10 @@ def duplicates(
         raise UsageError("missing argument 'FILE'; see pybtf duplicates --help" if not files else "one FILE at a time")
     if files[0] == base == "-":
         raise UsageError("FILE and --base cannot both be standard input")
-    from ..btf.duplicates import duplicates as find
-    from ..core.show.show_graph import TypeGraph
-    from .reading import open_btf
-    from .sources import Origin
+    from pybtf.btf.duplicates import duplicates as find
+    from pybtf.cli.reading import open_btf
+    from pybtf.cli.sources import Origin
+    from pybtf.core.show.show_graph import TypeGraph
 
     origin = Origin(provenance, dwarf, features, jobs)
     btf = open_btf(files[0], base)
@@ -67,8 +67,8 @@ def duplicates(
 
 def _lines(each: Duplicate, hanging: list[int | None], first_id: int, sources: list[Source | None]) -> Iterator[str]:
     """A line for the first definition, and one for each of the others."""
-    from ..btf.duplicates import shortened
-    from .sources import described
+    from pybtf.btf.duplicates import shortened
+    from pybtf.cli.sources import described
 
     name = shortened(each.name)
     places = [f", {described(source)}" if described(source) else "" for source in sources]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .click_command import click_command
-from .duplicates import OPTIONS, duplicates
+from pybtf.cli.click_command import click_command
+from pybtf.cli.duplicates import OPTIONS, duplicates
 
 command = click_command("duplicates", OPTIONS, duplicates, "FILE")

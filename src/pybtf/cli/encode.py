@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 
-from .. import features as feature_names
-from ..errors import UsageError
-from ..languages import excluded_by_environment
-from ..options import make_options
-from ..support.records import replace
-from . import console
-from .request import Request
+from pybtf import features as feature_names
+from pybtf.cli import console
+from pybtf.cli.request import Request
+from pybtf.errors import UsageError
+from pybtf.languages import excluded_by_environment
+from pybtf.options import make_options
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import replace
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..options import EncodeOptions
+    from pybtf.options import EncodeOptions
 
 
 def encode(
@@ -72,7 +71,7 @@ def encode(
         options = replace(options, features=replace(wanted, distilled_base=False))
         notes.append("the feature distilled_base is left out: a detached file cannot hold a base beside the BTF")
     if from_list is not None:
-        from ..inputs import read_list
+        from pybtf.inputs import read_list
 
         files += tuple(read_list(from_list))
     alone = len(files) == 1 and from_list is None and detached_dir is None
@@ -90,7 +89,7 @@ def encode(
         try:
             os.stat(dwp)  # noqa: PTH116
         except OSError as error:
-            from ..unreadable import unreadable
+            from pybtf.unreadable import unreadable
 
             raise unreadable(dwp, error, "a .dwp") from None
     for text in notes:
@@ -118,15 +117,15 @@ def _is_output(path: str) -> bool:
 
 
 def _single(request: Request, options: EncodeOptions) -> int:
-    from .single import run
+    from pybtf.cli.single import run
 
     return run(request, options)
 
 
 def _batch(request: Request, options: EncodeOptions) -> int:
-    from ..base import Opening
+    from pybtf.base import Opening
 
     base = Opening(options.base)  # takes longest of what comes before the first file, so all else is done meanwhile
-    from .batch import run
+    from pybtf.cli.batch import run
 
     return run(request, options, base)

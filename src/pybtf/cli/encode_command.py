@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .arguments import OPTIONS
-from .click_command import click_command
-from .encode import encode
+from pybtf.cli.arguments import OPTIONS
+from pybtf.cli.click_command import click_command
+from pybtf.cli.encode import encode
 
 command = click_command("encode", OPTIONS, encode, "FILE...")

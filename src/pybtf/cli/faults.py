@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import os
 
-from ..errors import InternalError, PybtfError, one_line
-from ..support.process import STDOUT, forget_stdout
-from . import console
+from pybtf.cli import console
+from pybtf.errors import InternalError, PybtfError, one_line
+from pybtf.support.process import STDOUT, forget_stdout
 
 FAILED = 1
 BUG = InternalError.exit_code
@@ -110,7 +110,7 @@ def _system(error: OSError) -> str:
     if error.filename is None:
         return f"the working folder: {what}" if error.errno == errno.ENOENT and _is_nowhere() else what
     if error.filename == STDOUT:
-        from ..elf.atomic import not_written
+        from pybtf.elf.atomic import not_written
 
         return not_written("/dev/stdout", error)
     name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else str(error.filename)

@@ -13,14 +13,13 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock
 
-from ..core.support.end_signals import EndSignalsHeld
-from ..elf.atomic import Replacement
-from ..support.light_thread import LightThread
-from . import console
-from .faults import INTERRUPTED
+from pybtf.cli import console
+from pybtf.cli.faults import INTERRUPTED
+from pybtf.core.support.end_signals import EndSignalsHeld
+from pybtf.elf.atomic import Replacement
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.light_thread import LightThread
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as signals
     from typing import Self

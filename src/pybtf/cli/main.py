@@ -15,7 +15,7 @@ import gc
 import os
 import sys
 
-from .. import __version__
+from pybtf import __version__
 
 # Known to type checkers under this name; importing `typing` would cost more than answering `--version`.
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from .arguments import Option
+    from pybtf.cli.arguments import Option
 
 
 PLAIN = (
@@ -52,10 +52,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def program() -> None:
     """The installed command: `main`, and the end of the process."""
     if "PYTHONHOME" in os.environ or "PYTHONPATH" in os.environ:
-        from ..support.isolation import isolate
+        from pybtf.support.isolation import isolate
 
         isolate()
-    from ..support.process import run
+    from pybtf.support.process import run
 
     run(main, "pybtf")
 
@@ -65,7 +65,7 @@ def quick_answer(arguments: Sequence[str]) -> str | None:
     if list(arguments) == ["--version"]:
         return f"pybtf {__version__}\n"
     if arguments and arguments[-1] in ("--help", "-h") and len(arguments) <= 2:
-        from . import manual
+        from pybtf.cli import manual
 
         if len(arguments) == 1:
             return manual.PYBTF
@@ -77,23 +77,23 @@ def guarded(work: Callable[[], int]) -> int:
     """Run `work`; whatever goes wrong becomes one message on standard error and a status. Never raises."""
     try:
         status = work()
-        from ..support.process import write_stdout
+        from pybtf.support.process import write_stdout
 
         write_stdout("")
         return status
     except BaseException as error:
         try:
-            from .faults import report_fault
+            from pybtf.cli.faults import report_fault
 
             return report_fault(error)
         except (MemoryError, SystemError):
-            from ..support.process import without_memory
+            from pybtf.support.process import without_memory
 
             return without_memory(error, "pybtf")
 
 
 def _print(text: str) -> int:
-    from ..support.process import write_stdout
+    from pybtf.support.process import write_stdout
 
     write_stdout(text)
     return 0
@@ -101,17 +101,17 @@ def _print(text: str) -> int:
 
 def _run(arguments: list[str]) -> int:
     if arguments[:1] == ["encode"] and COMPLETE_VARIABLE not in os.environ:
-        from .arguments import read
+        from pybtf.cli.arguments import read
 
         given = read(arguments[1:])
         if given is not None:
-            from .encode import encode
+            from pybtf.cli.encode import encode
 
             return encode(**given)
     if arguments and arguments[0] in PLAIN and COMPLETE_VARIABLE not in os.environ:
         from importlib import import_module
 
-        from .arguments import read
+        from pybtf.cli.arguments import read
 
         name = arguments[0].replace("-", "_")
         module = import_module(f".{name}", __package__)
@@ -119,14 +119,14 @@ def _run(arguments: list[str]) -> int:
         if given is not None:
             status: int = getattr(module, name)(**given)
             return status
-    from .app import run
+    from pybtf.cli.app import run
 
     return run(arguments)
 
 
 def _read_wrapped(arguments: list[str], options: tuple[Option, ...]) -> dict[str, Any] | None:
     """As `read`, where all that follows `--` is another program's."""
-    from .arguments import read
+    from pybtf.cli.arguments import read
 
     if "--" not in arguments:
         return None

@@ -5,7 +5,7 @@ tests/commands/test_cli.py compares them with the options that click knows: neit
 
 from __future__ import annotations
 
-from .manual_merging import CC, DEDUP, MERGE, OBJECT
+from pybtf.cli.manual_merging import CC, DEDUP, MERGE, OBJECT
 
 PYBTF = """\
 Usage: pybtf COMMAND [ARGUMENTS]

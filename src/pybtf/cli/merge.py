@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 
-from ..errors import InputError, MergeError, NothingToEncode, UsageError
-from ..features import Features
-from ..languages import excluded_by_environment
-from ..options import EncodeOptions, make_options
-from ..support.process import last_work
-from . import console
-from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
-from .request import STDOUT, Request, same
+from pybtf.cli import console
+from pybtf.cli.arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
+from pybtf.cli.request import STDOUT, Request, same
+from pybtf.errors import InputError, MergeError, NothingToEncode, UsageError
+from pybtf.features import Features
+from pybtf.languages import excluded_by_environment
+from pybtf.options import EncodeOptions, make_options
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.process import last_work
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..encoded import Encoded
-    from ..merging.linked import Sources
+    from pybtf.encoded import Encoded
+    from pybtf.merging.linked import Sources
 
 OPTIONS = (
     Option("objects", TEXTS, "FILE"),
@@ -82,9 +81,9 @@ def merge(
     options = make_options(
         Features.parse(*features), jobs, lang or "", lang_exclude or "", base, standalone, force_base, False, for_kernel
     )
-    from ..merging.linked import Sources
-    from ..merging.payloads import listed
-    from .single import run
+    from pybtf.cli.single import run
+    from pybtf.merging.linked import Sources
+    from pybtf.merging.payloads import listed
 
     sources = Sources(tuple([path for each in objects for path in listed(each)]), store, cache)
     request = Request(
@@ -123,7 +122,7 @@ def _check_sources(request: Request, sources: Sources, objects: tuple[str, ...])
 
 def _check_read(request: Request, paths: list[str]) -> None:
     """No output may be a file that values were found in: what is in it may be all that there is of them."""
-    from ..merging.payloads import replaced
+    from pybtf.merging.payloads import replaced
 
     for name, what in ((request.detached, "--detached OUT"), (request.report, "--report JSON")):
         each = replaced(name, paths) if name is not None and name != STDOUT else None
@@ -134,17 +133,17 @@ def _check_read(request: Request, paths: list[str]) -> None:
 def _merged(
     request: Request, options: EncodeOptions, sources: Sources, verify: bool, compiler_btf: bool
 ) -> Encoded:
-    from ..merging.linked import merge_file
-    from .interrupt import PromptInterrupt
+    from pybtf.cli.interrupt import PromptInterrupt
+    from pybtf.merging.linked import merge_file
 
     file = request.files[0]
     if request.detached is None:
-        from ..elf.packed import require_plain
+        from pybtf.elf.packed import require_plain
 
         require_plain(file)
     with PromptInterrupt():
         if compiler_btf:
-            from ..merging.compiler_btf import merge_compiled
+            from pybtf.merging.compiler_btf import merge_compiled
 
             return merge_compiled(file, options, sources.objects)
         if not verify and sources.cache is None:  # what is put into it takes memory, too
@@ -153,7 +152,7 @@ def _merged(
         encoded = merge_file(file, options, sources, read=read)
         _check_read(request, read)
         if verify:
-            from ..pipeline.passes import encode_file
+            from pybtf.pipeline.passes import encode_file
 
             try:
                 wanted = encode_file(file, options)

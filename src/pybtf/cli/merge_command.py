@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .click_command import click_command
-from .merge import OPTIONS, merge
+from pybtf.cli.click_command import click_command
+from pybtf.cli.merge import OPTIONS, merge
 
 command = click_command("merge", OPTIONS, merge, "FILE", paths=("objects",))

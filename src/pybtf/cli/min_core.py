@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..errors import UsageError
-from . import console
-from .arguments import PATH, Option
+from pybtf.cli import console
+from pybtf.cli.arguments import PATH, Option
+from pybtf.errors import UsageError
 
 OPTIONS = (Option("output", PATH, "OUT", "o"),)
 
@@ -14,12 +14,12 @@ def min_core(files: tuple[str, ...], output: str | None) -> int:
     if len(files) < 2:
         missing = "OBJECT" if files else "BTF"
         raise UsageError(f"missing argument '{missing}'; see pybtf min-core --help")
-    from .output import checked, write
+    from pybtf.cli.output import checked, write
 
     out = checked(output, files)
-    from ..btf.ext import read_object
-    from ..btf.min_core import MinCore
-    from ..btf.opening import open_on
+    from pybtf.btf.ext import read_object
+    from pybtf.btf.min_core import MinCore
+    from pybtf.btf.opening import open_on
 
     btf = open_on(files[0], None, "The first file is the BTF of a kernel, not of a module.")
     needs = MinCore(btf)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from ..errors import UsageError, counted
-from . import console
-from .arguments import FLAG, PATH, TEXT, TEXTS, Option
-from .faults import report_one
+from pybtf.cli import console
+from pybtf.cli.arguments import FLAG, PATH, TEXT, TEXTS, Option
+from pybtf.cli.faults import report_one
+from pybtf.errors import UsageError, counted
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..merging.encoding import Outcome
-    from ..merging.placing import Placing
+    from pybtf.merging.encoding import Outcome
+    from pybtf.merging.placing import Placing
 
 PLACING = (
     Option("strip-dwarf", FLAG),
@@ -36,14 +35,14 @@ def object(
     """The command, after its options have been read. The exit status."""
     how = placing(strip_dwarf, inline, store, section)
     if from_list is not None:
-        from ..inputs import read_list
+        from pybtf.inputs import read_list
 
         files += tuple(read_list(from_list))
     if not files:
         raise UsageError("missing argument 'FILE.o...'; see pybtf object --help")
-    from ..elf.mapped import mapped
-    from ..features import Features
-    from ..merging.encoding import encode_any
+    from pybtf.elf.mapped import mapped
+    from pybtf.features import Features
+    from pybtf.merging.encoding import encode_any
 
     wanted = Features.parse(*features)
     outcomes: list[Outcome] = []
@@ -61,9 +60,9 @@ def object(
 
 def placing(strip: bool, inline: bool, store: str | None, section: str | None) -> Placing:
     """How objects are to carry their values. Raises `UsageError` for what does not go together."""
-    from ..elf.constants import DWARF_SECTIONS
-    from ..merging.pieces import INDEX, PAYLOAD
-    from ..merging.placing import Placing
+    from pybtf.elf.constants import DWARF_SECTIONS
+    from pybtf.merging.pieces import INDEX, PAYLOAD
+    from pybtf.merging.placing import Placing
 
     if inline and store is not None:
         raise UsageError("--inline and --store do not go together")
@@ -78,8 +77,8 @@ def placing(strip: bool, inline: bool, store: str | None, section: str | None) -
 
 def _line(outcomes: list[Outcome], failed: int) -> str:
     """`12 objects: 10 encoded (12 units), 1 had values, 1 without DWARF; 1.24 MB, 2.05 MB before`"""
-    from ..merging.encoding import CURRENT, DONE, NOTHING
-    from .summary import size
+    from pybtf.cli.summary import size
+    from pybtf.merging.encoding import CURRENT, DONE, NOTHING
 
     done = [outcome for outcome in outcomes if outcome.what == DONE]
     parts = [f"{len(done):,} encoded ({counted(sum(outcome.units for outcome in done), 'unit')})"]

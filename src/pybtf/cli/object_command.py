@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .click_command import click_command
-from .object import OPTIONS, object
+from pybtf.cli.click_command import click_command
+from pybtf.cli.object import OPTIONS, object
 
 command = click_command("object", OPTIONS, object, "FILE...")

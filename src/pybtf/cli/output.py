@@ -6,12 +6,11 @@ import os
 import stat
 import sys
 
-from ..errors import UsageError
-from ..support.process import write_stdout
-from .request import STDOUT, path_of, same
+from pybtf.cli.request import STDOUT, path_of, same
+from pybtf.errors import UsageError
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.process import write_stdout
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -36,13 +35,13 @@ def opened(file: str, base: str | None, output: str | None) -> list[str]:
     """
     if STDOUT in (file, output) or output is None or same(output, file):
         return [file] if base is None else [file, base]
-    from ..elf.atomic import replaces_elf
+    from pybtf.elf.atomic import replaces_elf
 
     beside = os.path.join(os.path.dirname(file), "vmlinux")  # noqa: PTH118, PTH120
     read = [file, beside if base is None else base]
     if replaces_elf(output):
-        from ..elf.mapped import mapped
-        from ..pipeline.companions import companions
+        from pybtf.elf.mapped import mapped
+        from pybtf.pipeline.companions import companions
 
         with mapped():
             found = [path for each in read for path, _ in companions(each)]
@@ -50,7 +49,7 @@ def opened(file: str, base: str | None, output: str | None) -> list[str]:
             return [*read, *found]
     if base is not None or not os.path.exists(beside) or not same(output, beside):  # noqa: PTH110
         return read[: 1 + (base is not None)]
-    from ..btf.opening import base_of
+    from pybtf.btf.opening import base_of
 
     return read if base_of(file) is not None else read[:1]
 
@@ -85,6 +84,6 @@ def draw(output: str, picture: bytes) -> None:
 
 def write(output: str, data: bytes | Callable[[Callable[[bytes], object]], object]) -> None:
     """Write a file, all or nothing: bytes, or what a function puts piece by piece. Raises `OutputError`."""
-    from ..elf.atomic import write_file
+    from pybtf.elf.atomic import write_file
 
     write_file(path_of(output), data, durable=False)

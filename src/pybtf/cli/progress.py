@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from . import console
+from pybtf.cli import console
 
 BAR_WIDTH = 20
 FIRST_AFTER = 0.3

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import os
 
-from ..btf import opening
-from ..errors import counted, printable
-from . import console
+from pybtf.btf import opening
+from pybtf.cli import console
+from pybtf.errors import counted, printable
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..btf.reader import BTF
-    from ..core.btf.type_view import View
+    from pybtf.btf.reader import BTF
+    from pybtf.core.btf.type_view import View
 
 
 def open_view(path: str, base: str | None = None) -> View:
@@ -52,13 +51,13 @@ class Views:
 
 def encode(path: str, base: tuple[bytes, str] | None) -> bytes:
     """Raw BTF of the DWARF in a file, split from BTF that is given with its name. A note says so."""
-    from ..base import Base
-    from ..elf.mapped import mapped
-    from ..errors import EncodeError
-    from ..options import make_options
-    from ..pipeline.passes import encode_file
-    from .interrupt import PromptInterrupt
-    from .progress import Progress
+    from pybtf.base import Base
+    from pybtf.cli.interrupt import PromptInterrupt
+    from pybtf.cli.progress import Progress
+    from pybtf.elf.mapped import mapped
+    from pybtf.errors import EncodeError
+    from pybtf.options import make_options
+    from pybtf.pipeline.passes import encode_file
 
     below = Base.from_bytes(*base) if base is not None else None
     how, lost = "pybtf encode", ""

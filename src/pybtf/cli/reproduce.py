@@ -10,22 +10,22 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from .. import __version__
-from ..errors import InputError, UsageError, counted, printable, quoted
-from ..languages import excluded_by_environment
-from ..options import make_options
-from ..reproduce.lockfile import Locked, is_digest, lock_text, read_lock
-from ..reproduce.reproduce import Circumstance, Expectation, Question, Result, Trial, circumstances, reproduce
-from ..support.process import write_stdout
-from ..support.records import replace
-from . import console
-from .app import Command, Jobs
-from .click_command import FILE, complete_features, complete_languages
-from .completion import complete_list
-from .faults import report_one
-from .output import spared
-from .request import STDOUT, path_of, spare_companions
-from .summary import size
+from pybtf import __version__
+from pybtf.cli import console
+from pybtf.cli.app import Command, Jobs
+from pybtf.cli.click_command import FILE, complete_features, complete_languages
+from pybtf.cli.completion import complete_list
+from pybtf.cli.faults import report_one
+from pybtf.cli.output import spared
+from pybtf.cli.request import STDOUT, path_of, spare_companions
+from pybtf.cli.summary import size
+from pybtf.errors import InputError, UsageError, counted, printable, quoted
+from pybtf.languages import excluded_by_environment
+from pybtf.options import make_options
+from pybtf.reproduce.lockfile import Locked, is_digest, lock_text, read_lock
+from pybtf.reproduce.reproduce import Circumstance, Expectation, Question, Result, Trial, circumstances, reproduce
+from pybtf.support.process import write_stdout
+from pybtf.support.records import replace
 
 SCHEMA = 1
 """Of the JSON: raised when a key is renamed, removed or changes its meaning."""
@@ -144,7 +144,7 @@ def _questions(
     # Finds misspelt names before any work.
     make_options(first.features, 1, first.lang, first.lang_exclude, base, standalone, force_base)
     if base is None and not standalone:
-        from ..pipeline.belonging import refuse_modules
+        from pybtf.pipeline.belonging import refuse_modules
 
         refuse_modules(files)
     return [replace(first, path=path) for path in files]
@@ -186,7 +186,7 @@ def _expectation(questions: list[Question], expect: str | None, against: str | N
         if not is_digest(digest):
             raise UsageError("--expect takes a SHA-256: 64 hexadecimal digits")
         return Expectation("--expect", digest)
-    from ..btf.files import read_btf
+    from pybtf.btf.files import read_btf
 
     assert against is not None
     data, place = read_btf(against)
@@ -245,6 +245,6 @@ def _indented(say: Callable[[str], None], lines: list[str]) -> None:
 
 
 def _write_lock(path: str, results: list[Result]) -> None:
-    from ..elf.atomic import write_file
+    from pybtf.elf.atomic import write_file
 
     write_file(path_of(path), lock_text(results).encode())

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 
-from ..errors import UsageError
-from ..support.records import record
-from . import console
+from pybtf.cli import console
+from pybtf.errors import UsageError
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import record
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..elf.writer import Written
-    from ..report import Report
+    from pybtf.elf.writer import Written
+    from pybtf.report import Report
 
 STDOUT = "-"
 MAX_WARNINGS = 10
@@ -48,7 +47,7 @@ class Request:
 
 def write_report(name: str, text: str) -> None:
     """Write a report to the file `name`, all or nothing, or to standard output. Raises `OutputError`."""
-    from ..elf.atomic import write_file
+    from pybtf.elf.atomic import write_file
 
     write_file(path_of(name), text.encode())
 
@@ -118,12 +117,12 @@ def spare_companions(outputs: Iterable[tuple[str, str | None]], files: Iterable[
 
     These are looked for only where an output is an ELF file already, which nearly none is.
     """
-    from ..elf.atomic import replaces_elf
+    from pybtf.elf.atomic import replaces_elf
 
     there = [(option, name) for option, name in outputs if name not in (None, STDOUT) and replaces_elf(str(name))]
     if not there:
         return
-    from ..pipeline.companions import companions
+    from pybtf.pipeline.companions import companions
 
     found = {(of.st_dev, of.st_ino): (path, file) for file in files for path, of in companions(file, package)}
     for option, name in there:

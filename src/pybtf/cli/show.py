@@ -5,21 +5,20 @@ from __future__ import annotations
 import os
 import sys
 
-from ..btf.kind_numbers import STRUCT, UNION
-from ..errors import InputError, UsageError, quoted
-from ..support.process import printing
-from ..support.records import record
-from .arguments import FLAG, PATH, TEXT, Option, number_of
+from pybtf.btf.kind_numbers import STRUCT, UNION
+from pybtf.cli.arguments import FLAG, PATH, TEXT, Option, number_of
+from pybtf.errors import InputError, UsageError, quoted
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.process import printing
+from pybtf.support.records import record
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from ..core.btf.type_view import View
-    from ..core.show.show_types import Shower
-    from .sources import Sources
+    from pybtf.cli.sources import Sources
+    from pybtf.core.btf.type_view import View
+    from pybtf.core.show.show_types import Shower
 
 CACHELINE = 64
 """Bytes of a cache line, on most machines."""
@@ -154,13 +153,13 @@ def show(files: tuple[str, ...], **given: Any) -> int:
     _require_together(asked)
     line_size = _line_size(asked.cacheline, drawn=asked.svg is not None)
     if asked.svg is not None:
-        from .output import opened, spared
+        from pybtf.cli.output import opened, spared
 
         spared("--svg", asked.svg, opened(file, asked.base, asked.svg))
-    from ..core.show.show_types import Shower
-    from .choice import require_composite, require_file_last, require_whole_names
-    from .reading import open_view
-    from .sources import Sources
+    from pybtf.cli.choice import require_composite, require_file_last, require_whole_names
+    from pybtf.cli.reading import open_view
+    from pybtf.cli.sources import Sources
+    from pybtf.core.show.show_types import Shower
 
     require_whole_names(names)
     require_file_last("show", names, file)
@@ -255,7 +254,7 @@ def _chosen(view: View, shower: Shower, names: list[str], structs: bool) -> list
     """The ids of what was named, or of all structs and unions; `structs`: of these only."""
     if not names:
         return shower.composites()
-    from .choice import chosen, require_layout
+    from pybtf.cli.choice import chosen, require_layout
 
     ids = chosen(view, names)
     require_layout(view, ids)
@@ -291,8 +290,8 @@ def users(view: View, shower: Shower, contains: str | None, pointers: str | None
 
 def _draw(view: View, shower: Shower, ids: list[int], expand: bool, line_size: int, out: str) -> None:
     """Write the picture of structs and unions; typedefs are drawn as what they stand for."""
-    from ..pictures.layout_svg import layout_svg
-    from .output import draw
+    from pybtf.cli.output import draw
+    from pybtf.pictures.layout_svg import layout_svg
 
     ids = [of for of in map(shower.behind, ids) if of and view.kind(of) in (STRUCT, UNION)]
     if not ids:

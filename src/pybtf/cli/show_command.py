@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .click_command import click_command
-from .show import OPTIONS, show
+from pybtf.cli.click_command import click_command
+from pybtf.cli.show import OPTIONS, show
 
 command = click_command("show", OPTIONS, show, "[NAME]... FILE")

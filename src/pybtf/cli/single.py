@@ -6,12 +6,9 @@ import os
 import sys
 import time
 
-from ..errors import DEGRADED, UsageError, printable
-from ..options import EncodeOptions
-from ..support.timings import NS, render, since_process_start
-from . import console, summary
-from .progress import Progress
-from .request import (
+from pybtf.cli import console, summary
+from pybtf.cli.progress import Progress
+from pybtf.cli.request import (
     STDOUT,
     Request,
     path_of,
@@ -22,14 +19,16 @@ from .request import (
     warn_of_written,
     write_report,
 )
+from pybtf.errors import DEGRADED, UsageError, printable
+from pybtf.options import EncodeOptions
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.timings import NS, render, since_process_start
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ..encoded import Encoded
-    from ..report import Report
+    from pybtf.encoded import Encoded
+    from pybtf.report import Report
 
     Encode = Callable[[Request, EncodeOptions], tuple[Encoded, bytes]]
 
@@ -41,11 +40,11 @@ def run(request: Request, options: EncodeOptions, encode: Encode | None = None) 
     """
     _check_targets(request, options)
     if request.report is not None:
-        from ..elf.atomic import require_folder
+        from pybtf.elf.atomic import require_folder
 
         require_folder(path_of(request.report))  # it is written last
-    from ..core.support.malloc_tuning import part_memory
-    from ..elf.mapped import mapped
+    from pybtf.core.support.malloc_tuning import part_memory
+    from pybtf.elf.mapped import mapped
 
     if options.base is None:
         part_memory()
@@ -58,7 +57,7 @@ def run(request: Request, options: EncodeOptions, encode: Encode | None = None) 
             spare_companions(outputs, request.files, options.dwp)
             report = _run(request, options, encode or _encode)
         except MemoryError as error:
-            from .faults import short_of_memory
+            from pybtf.cli.faults import short_of_memory
 
             raise MemoryError(short_of_memory(error, options.jobs, request.files[0])) from error
     return DEGRADED if report.losses else 0
@@ -83,32 +82,32 @@ def _run(request: Request, options: EncodeOptions, encode: Encode) -> Report:
 
 def _encode(request: Request, options: EncodeOptions) -> tuple[Encoded, bytes]:
     """The BTF, and the database for --provenance, empty without that."""
-    from .interrupt import PromptInterrupt
+    from pybtf.cli.interrupt import PromptInterrupt
 
     file = request.files[0]
     if request.detached is None:
-        from ..elf.packed import require_plain
+        from pybtf.elf.packed import require_plain
 
         require_plain(file)
     label = printable(os.path.basename(file))  # noqa: PTH119 - a text, not a path
     with PromptInterrupt(), Progress(label, bar=console.is_terminal(), shown=request.progress) as progress:
         if len(request.files) == 1:
             if request.report_detail or request.provenance is not None:
-                from ..explain.detail import encode_in_detail
+                from pybtf.explain.detail import encode_in_detail
 
                 places = request.provenance is not None
                 return encode_in_detail(file, options, progress, names=request.report_detail, places=places)
-            from ..pipeline.passes import encode_file
+            from pybtf.pipeline.passes import encode_file
 
             return encode_file(file, options, progress), b""
-        from ..pipeline.passes import encode_combined
+        from pybtf.pipeline.passes import encode_combined
 
         return encode_combined(request.files, options, progress), b""
 
 
 def _write(request: Request, encoded: Encoded, provenance: bytes) -> None:
     if request.provenance is not None:
-        from ..elf.atomic import write_file
+        from pybtf.elf.atomic import write_file
 
         write_file(path_of(request.provenance), provenance, durable=False)
     if request.detached is None:

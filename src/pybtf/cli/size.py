@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from ..btf.kind_numbers import KIND_NAMES
-from ..errors import UsageError, printable, quoted
-from ..support.process import write_stdout
-from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option, number_of
+from pybtf.btf.kind_numbers import KIND_NAMES
+from pybtf.cli.arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option, number_of
+from pybtf.errors import UsageError, printable, quoted
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.process import write_stdout
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..btf.provenance import Provenance
-    from ..core.btf.type_view import View
+    from pybtf.btf.provenance import Provenance
+    from pybtf.core.btf.type_view import View
 
 BY_ORIGIN = ("unit", "folder")
 ORDERS = ("kind", "type", "prefix", *BY_ORIGIN)
@@ -60,8 +59,8 @@ def size(
     pictures = [(out, page) for out, page in ((html, True), (svg, False)) if out is not None]
     if pictures and (json or by is not None or count is not None or against is not None):
         raise UsageError("--html and --svg draw all there is; --by, --count, --against and --json are about tables")
-    from .reading import Views
-    from .sources import Origin
+    from pybtf.cli.reading import Views
+    from pybtf.cli.sources import Origin
 
     views = Views()
     origin = Origin(provenance, dwarf, features, jobs)
@@ -70,8 +69,8 @@ def size(
     if origin and against is not None:
         raise UsageError(f"--against OTHER does not go with --by {by}: where the types of OTHER are from is not known")
     if pictures:
-        from .output import opened, spared
-        from .request import same
+        from pybtf.cli.output import opened, spared
+        from pybtf.cli.request import same
 
         if len(pictures) > 1 and same(pictures[0][0], pictures[1][0]):
             raise UsageError("--html and --svg need two names")
@@ -104,8 +103,8 @@ def size(
 
 def _draw(view: View, pictures: list[tuple[str, bool]]) -> None:
     """Write treemaps: for each its file, and whether it is a page."""
-    from ..pictures.treemap import treemap
-    from .output import draw
+    from pybtf.cli.output import draw
+    from pybtf.pictures.treemap import treemap
 
     for out, page in pictures:
         draw(out, treemap(view, view.name.rpartition("/")[2], page))
@@ -117,7 +116,7 @@ def measure(view: View, by: str | None, count: int | None) -> list[Table]:
     `count`: the rows of a table that is cut off. None: no table is, and the types of one name are one row, as they are
     to be compared with those of another file, in which they have other ids.
     """
-    from ..core.show.show_graph import TypeGraph
+    from pybtf.core.show.show_graph import TypeGraph
 
     graph = TypeGraph(view)
     records = graph.records()
@@ -187,7 +186,7 @@ def _name(view: View, id: int) -> str:
 
 def by_origin(view: View, known: Provenance, folders: bool, count: int) -> list[Table]:
     """The records by the unit they are from, or by the folder of the file that declares them, else of that unit."""
-    from ..core.show.show_graph import TypeGraph
+    from pybtf.core.show.show_graph import TypeGraph
 
     places = known.units_and_files()
     sums: dict[str, list[int]] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .click_command import click_command
-from .size import OPTIONS, ORDERS, size
+from pybtf.cli.click_command import click_command
+from pybtf.cli.size import OPTIONS, ORDERS, size
 
 command = click_command("size", OPTIONS, size, "FILE", choices={"by": ORDERS})

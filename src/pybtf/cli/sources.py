@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from ..errors import InputError, UsageError, printable
+from pybtf.errors import InputError, UsageError, printable
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..btf.provenance import Provenance, Source
-    from ..core.btf.type_view import View
-    from ..encoded import Encoded
+    from pybtf.btf.provenance import Provenance, Source
+    from pybtf.core.btf.type_view import View
+    from pybtf.encoded import Encoded
 
 
 class Origin:
@@ -33,12 +32,12 @@ class Origin:
 
         Raises `InputError` if it is that of another BTF.
         """
-        from ..btf.provenance import Provenance
+        from pybtf.btf.provenance import Provenance
 
         if self._dwarf is None:
             return None if self._file is None else Provenance(self._file, data, name)
-        from ..elf.mapped import mapped
-        from .interrupt import PromptInterrupt
+        from pybtf.cli.interrupt import PromptInterrupt
+        from pybtf.elf.mapped import mapped
 
         with mapped(self._dwarf), PromptInterrupt():
             database = self._database(self._dwarf, data, base)
@@ -52,9 +51,9 @@ class Origin:
         """What an encoding of `path` that gives `data` notes: one without the units in Rust, as kernels are encoded, or
         with them. None if neither does.
         """
-        from ..errors import NothingToEncode
-        from ..explain.asking import kernel_options
-        from ..explain.detail import encode_in_detail
+        from pybtf.errors import NothingToEncode
+        from pybtf.explain.asking import kernel_options
+        from pybtf.explain.detail import encode_in_detail
 
         def encoded(without: str | None) -> tuple[Encoded, bytes]:
             options = kernel_options(self._features or "default", self._jobs, lang_exclude=without, base=base)
@@ -79,7 +78,7 @@ class Sources:
     def __init__(self, view: View, path: str | None) -> None:
         self.known: Provenance | None = None
         if path is not None:
-            from ..btf.provenance import Provenance
+            from pybtf.btf.provenance import Provenance
 
             self.known = Provenance(path, view.data, view.name)
 

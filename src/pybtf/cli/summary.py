@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from ..errors import counted, printable, shortened
-from ..report import DESCRIPTIONS
-from .console import BOLD, RED, styled
+from pybtf.cli.console import BOLD, RED, styled
+from pybtf.errors import counted, printable, shortened
+from pybtf.report import DESCRIPTIONS
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..report import Report, Tally
+    from pybtf.report import Report, Tally
 
 
 MOST_NAMES = 12  # with several definitions, told with `-v`

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import os
 
-from ..errors import UsageError, printable, quoted
-from ..options import MAX_JOBS
-from ..support.process import write_stdout
-from . import console
-from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
-from .faults import BUG, FAILED
+from pybtf.cli import console
+from pybtf.cli.arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
+from pybtf.cli.faults import BUG, FAILED
+from pybtf.errors import UsageError, printable, quoted
+from pybtf.options import MAX_JOBS
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.process import write_stdout
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from ..errors import InputError
-    from ..verify.task import Settings
+    from pybtf.errors import InputError
+    from pybtf.verify.task import Settings
 
 LOADERS = ("user", "vmlinux", "module")
 OPTIONS = (
@@ -63,17 +62,17 @@ def verify(
         raise UsageError("standard input can be read only once")
     if fix is not None and from_list is not None:
         raise UsageError("--fix takes one FILE, and no --from-list")
-    from ..elf.mapped import mapped
+    from pybtf.elf.mapped import mapped
 
     versions = read_versions(kernel)
     if from_list is not None:
-        from ..inputs import read_list
+        from pybtf.inputs import read_list
 
         files += tuple(read_list(from_list))
     if base and loader not in (None, "module"):
         raise UsageError(f"--base is about modules, and --loader is {loader}")
     if btf_ids:
-        from .verify_ids import verify_ids
+        from pybtf.cli.verify_ids import verify_ids
 
         if loader is not None:
             raise UsageError("--btf-ids is about the link, and has no --loader")
@@ -92,7 +91,7 @@ def verify(
         raise UsageError("--rebase goes with --fix OUT, which is where the result goes")
     fixed = None
     if fix is not None:
-        from .verify_fix import verify_fix
+        from pybtf.cli.verify_fix import verify_fix
 
         with mapped():
             fixed = verify_fix(files, base, fix, rebase, versions, quiet or json)
@@ -100,8 +99,8 @@ def verify(
         base = (rebase,) if rebase is not None else base
         if fix == "-" or not os.path.isfile(fix):  # noqa: PTH113 - a pipe, or /dev/null: nothing can be read back
             return 0
-    from ..inputs import find_inputs
-    from ..verify.task import Settings, open_base, run
+    from pybtf.inputs import find_inputs
+    from pybtf.verify.task import Settings, open_base, run
 
     inputs = [("-", None)] if files == ("-",) else [(each.path, each.problem) for each in find_inputs(files)]
     settings = Settings(versions, loader, [open_base(path, versions) for path in base], require_btf)
@@ -118,8 +117,8 @@ def read_versions(kernel: str | None) -> list[int]:
     """The versions that are asked about: 100 times the major and the minor. None if that follows from the file."""
     if kernel is None:
         return []
-    from ..verify.judge import NEWEST, VERSIONS
-    from ..verify.task import version_of
+    from pybtf.verify.judge import NEWEST, VERSIONS
+    from pybtf.verify.task import version_of
 
     if kernel == "all":
         return list(VERSIONS)
@@ -152,14 +151,14 @@ def _all(
                 raise problem
             return run(path, settings)  # type: ignore[no-any-return]
         except Exception as error:
-            from .faults import explain
+            from pybtf.cli.faults import explain
 
             text, status = explain(error)
             return {"file": path, "error": text, "status": status}
 
     if len(inputs) < 8 or jobs == 1:
         return [work(each, None) for each in inputs]
-    from ..workers import Ended, Workers
+    from pybtf.workers import Ended, Workers
 
     results: dict[int, dict[str, Any]] = {}
     with Workers(inputs, work, min(jobs, MAX_JOBS)) as workers:
@@ -185,7 +184,7 @@ def _says_more(result: dict[str, Any]) -> bool:
 
 
 def _print(results: list[dict[str, Any]], quiet: bool, strict: bool) -> None:
-    from ..verify.report import summary, text
+    from pybtf.verify.report import summary, text
 
     shown = []
     for result in results:

@@ -4,30 +4,29 @@ from __future__ import annotations
 
 import os
 
-from ..btf.files import read_rest
-from ..btf.opening import EXPECTED, check_start, open_btf, read_standard_input
-from ..btf.reader import BTF
-from ..elf.packed import is_packed, open_module, unpack
-from ..errors import InputError, OutputError, UsageError, printable
-from ..scratch import Scratch
-from ..support.records import replace
-from ..unreadable import unreadable
-from ..verify.judge import NEWEST
-from ..verify.mending import mend, mend_object
-from ..verify.rebasing import rebase
-from ..verify.sources import open_source, source_of
-from ..verify.task import version_of
-from ..verify.words import version_text
-from . import console
-from .output import checked, opened, write
-from .request import STDOUT
+from pybtf.btf.files import read_rest
+from pybtf.btf.opening import EXPECTED, check_start, open_btf, read_standard_input
+from pybtf.btf.reader import BTF
+from pybtf.cli import console
+from pybtf.cli.output import checked, opened, write
+from pybtf.cli.request import STDOUT
+from pybtf.elf.packed import is_packed, open_module, unpack
+from pybtf.errors import InputError, OutputError, UsageError, printable
+from pybtf.scratch import Scratch
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import replace
+from pybtf.unreadable import unreadable
+from pybtf.verify.judge import NEWEST
+from pybtf.verify.mending import mend, mend_object
+from pybtf.verify.rebasing import rebase
+from pybtf.verify.sources import open_source, source_of
+from pybtf.verify.task import version_of
+from pybtf.verify.words import version_text
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections import Counter
 
-    from ..verify.sources import Source
+    from pybtf.verify.sources import Source
 
 
 def verify_fix(
@@ -124,7 +123,7 @@ def _is_elf(path: str) -> bool:
 
 def _object(btf: BTF, path: str, version: int) -> tuple[bytes, Counter[str], dict[str, bytes]]:
     """A BPF object's BTF, to be completed by its loader, and what belongs to it: other sections of the file."""
-    from ..btf.ext import SECTION, BtfExt
+    from pybtf.btf.ext import SECTION, BtfExt
 
     with open_module(path) as image:
         section = image.section(SECTION)
@@ -137,7 +136,7 @@ def _object(btf: BTF, path: str, version: int) -> tuple[bytes, Counter[str], dic
 
 def _write_elf(path: str, out: str, sections: dict[str, bytes]) -> bool:
     """A copy of the file, unpacked, with these sections; there all at once. Whether it was a signed module."""
-    from ..elf.writer import put_sections
+    from pybtf.elf.writer import put_sections
 
     with Scratch("pybtf-verify-") as scratch:
         stage = str(scratch.path / "copy")

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from ..btf.opening import open_btf
-from ..btf.reader import BTF
-from ..elf.image import ElfImage
-from ..elf.packed import open_module
-from ..errors import UsageError, printable
-from ..verify.id_lists import check_ids, text
-from ..verify.judge import NEWEST, REJECTED
-from ..verify.task import version_of
-from ..verify.words import version_text
-from . import console
-from .faults import explain
-from .verify import write
+from pybtf.btf.opening import open_btf
+from pybtf.btf.reader import BTF
+from pybtf.cli import console
+from pybtf.cli.faults import explain
+from pybtf.cli.verify import write
+from pybtf.elf.image import ElfImage
+from pybtf.elf.packed import open_module
+from pybtf.errors import UsageError, printable
+from pybtf.support import TYPE_CHECKING
+from pybtf.verify.id_lists import check_ids, text
+from pybtf.verify.judge import NEWEST, REJECTED
+from pybtf.verify.task import version_of
+from pybtf.verify.words import version_text
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
@@ -71,8 +70,8 @@ def _check(path: str, base: str | None, btf: str | None, versions: list[int]) ->
 
 
 def _release(image: ElfImage, path: str) -> str | None:
-    from ..btf.files import read_release
-    from ..elf.modules import release_of_module
+    from pybtf.btf.files import read_release
+    from pybtf.elf.modules import release_of_module
 
     return release_of_module(image) or read_release(path)
 
@@ -84,7 +83,7 @@ def _btf(image: ElfImage, path: str, base: str | None, btf: str | None) -> BTF:
     if section is not None and section.size:  # an empty one is none
         own = image.section(".BTF.base") is not None
         return open_btf(path, None if own else base)
-    from ..api import encode
+    from pybtf.api import encode
 
     encoded = encode(path, base=base, standalone=base is None)
     return BTF.from_bytes(encoded.data, open_btf(base) if base is not None else None, name=path)

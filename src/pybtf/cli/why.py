@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from ..errors import UsageError, printable
-from ..languages import excluded_by_environment
-from ..support.process import write_stdout
-from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
+from pybtf.cli.arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
+from pybtf.errors import UsageError, printable
+from pybtf.languages import excluded_by_environment
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.process import write_stdout
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..explain.inquiry import Inquiry
-    from ..options import EncodeOptions
+    from pybtf.explain.inquiry import Inquiry
+    from pybtf.options import EncodeOptions
 
 OPTIONS = (
     Option("list", TEXT, "REASON"),
@@ -54,21 +53,21 @@ def why(
         raise UsageError("--lang names no language")
     if lang is None and lang_exclude is None:
         lang_exclude = excluded_by_environment()
-    from ..explain.reasons import check_reason
-    from ..features import Features
-    from .choice import require_file_last, require_whole_names
+    from pybtf.cli.choice import require_file_last, require_whole_names
+    from pybtf.explain.reasons import check_reason
+    from pybtf.features import Features
 
     if list is not None:
         check_reason(list)
     wanted = Features.parse(*features)
     require_whole_names(names)
     require_file_last("why", names, file)
-    from ..explain.asking import inquire, kernel_options
+    from pybtf.explain.asking import inquire, kernel_options
 
     options = kernel_options(wanted, jobs, lang or "", lang_exclude, base, standalone, force_base, dwp, degrade)
     asked = _Asked(names, list, json, options)
-    from ..elf.mapped import mapped
-    from .interrupt import PromptInterrupt
+    from pybtf.cli.interrupt import PromptInterrupt
+    from pybtf.elf.mapped import mapped
 
     with mapped(file), PromptInterrupt():
         inquire(file, options, asked)
@@ -88,8 +87,8 @@ class _Asked:
         self.status = 0
 
     def __call__(self, inquiry: Inquiry) -> None:
-        from ..explain import text
-        from ..explain.asking import answers, listed
+        from pybtf.explain import text
+        from pybtf.explain.asking import answers, listed
 
         if self.reason is None and not self.names:
             self._summary(inquiry)
@@ -107,8 +106,8 @@ class _Asked:
             self.status = 0 if found and all(each.in_btf for each in found) else 1
 
     def _summary(self, inquiry: Inquiry) -> None:
-        from ..explain import text
-        from ..explain.asking import summary
+        from pybtf.explain import text
+        from pybtf.explain.asking import summary
 
         rows = summary(inquiry)
         self.text = (

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from ..arguments import other_kind
-from ..btf.kind_numbers import ENUM, ENUM64, FUNC_PROTO, FWD, INT, STRUCT, UNION
-from ..core.diff.diff_compare import CATEGORIES as NUMBERED
-from ..core.diff.diff_compare import Comparison
-from ..core.diff.diff_reach import Reach as Reached
-from ..errors import counted
-from .fields import composite_details, enum_details
-from .model import CATEGORIES, Change, Detail, Reach, Tally, classes_of
-from .naming import Names, text_of, too_much
+from pybtf.arguments import other_kind
+from pybtf.btf.kind_numbers import ENUM, ENUM64, FUNC_PROTO, FWD, INT, STRUCT, UNION
+from pybtf.core.diff.diff_compare import CATEGORIES as NUMBERED
+from pybtf.core.diff.diff_compare import Comparison
+from pybtf.core.diff.diff_reach import Reach as Reached
+from pybtf.differences.fields import composite_details, enum_details
+from pybtf.differences.model import CATEGORIES, Change, Detail, Reach, Tally, classes_of
+from pybtf.differences.naming import Names, text_of, too_much
+from pybtf.errors import counted
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..core.btf.type_view import View
+    from pybtf.core.btf.type_view import View
 
 KFUNC = b"bpf_kfunc"
 MAX_PAIRS = 256

@@ -7,18 +7,17 @@ pair. Members that differ only in offset, by the same distance, are listed toget
 
 from __future__ import annotations
 
-from .model import Detail
-from .naming import text_of
+from pybtf.differences.model import Detail
+from pybtf.differences.naming import text_of
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
     from typing import Any
 
-    from ..core.diff.diff_compare import Comparison
-    from .model import Value
-    from .naming import Names
+    from pybtf.core.diff.diff_compare import Comparison
+    from pybtf.differences.model import Value
+    from pybtf.differences.naming import Names
 
     Row = tuple[Any, ...]
     Key = tuple[bytes, int]

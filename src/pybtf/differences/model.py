@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ..support.records import record
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import record
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..errors import InputError
-from ..inputs import MODULE, Input, find_inputs, plain_name
+from pybtf.errors import InputError
+from pybtf.inputs import MODULE, Input, find_inputs, plain_name
 
 
 def module_pairs(old: str, new: str) -> list[tuple[str, Input | None, Input | None]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..btf.kind_numbers import (
+from pybtf.btf.kind_numbers import (
     ARRAY,
     CONST,
     ENUM,
@@ -17,12 +17,11 @@ from ..btf.kind_numbers import (
     VOID,
     VOLATILE,
 )
-from ..errors import InputError, Place
+from pybtf.errors import InputError, Place
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..core.diff.diff_compare import Comparison
+    from pybtf.core.diff.diff_compare import Comparison
 
 BUDGET = 200
 """Types visited for one text. Real ones need a handful; prototypes in damaged BTF multiply without end."""

@@ -11,20 +11,20 @@ import os
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from ..btf.core_relocation import ENUMERATORS, FIELDS, MAX_ACCESS, Result, Target, way_of
-from ..btf.ext import Relocation, RelocationKind, read_object
-from ..btf.fields import resolve
-from ..btf.kernel_target import Kernel, KernelRelocator
-from ..btf.types import Array, Composite, Enumeration, Type
-from ..errors import InputError, PybtfError, shortened
-from ..support.records import record
+from pybtf.btf.core_relocation import ENUMERATORS, FIELDS, MAX_ACCESS, Result, Target, way_of
+from pybtf.btf.ext import Relocation, RelocationKind, read_object
+from pybtf.btf.fields import resolve
+from pybtf.btf.kernel_target import Kernel, KernelRelocator
+from pybtf.btf.types import Array, Composite, Enumeration, Type
+from pybtf.errors import InputError, PybtfError, shortened
+from pybtf.support.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from ..btf.ext import BtfExt
-    from ..btf.reader import BTF
+    from pybtf.btf.ext import BtfExt
+    from pybtf.btf.reader import BTF
 
 BROKEN, CHANGED, FOUND, UNCLEAR = "broken", "changed", "found", "unclear"
 """What became of a relocation: finds nothing any more, comes to something else, found nothing before, is not clear."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
+from pybtf.support import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..btf.provenance import Provenance, Source
-    from .model import Change
+    from pybtf.btf.provenance import Provenance, Source
+    from pybtf.differences.model import Change
 
 
 class Places:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 from fnmatch import translate
 
-from ..errors import UsageError, quoted, shortened
-from ..inputs import read_bounded
-from ..support.records import replace
-from .model import CATEGORIES, CLASSES, classes_of
-from .words import PLURALS
+from pybtf.differences.model import CATEGORIES, CLASSES, classes_of
+from pybtf.differences.words import PLURALS
+from pybtf.errors import UsageError, quoted, shortened
+from pybtf.inputs import read_bounded
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import replace
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from .model import Change, Detail
+    from pybtf.differences.model import Change, Detail
 
 WHAT = ("added", "removed", "changed")
 RELOCATION = "relocation"
@@ -39,7 +38,7 @@ def split_list(texts: Iterable[str], known: Iterable[str], option: str) -> tuple
     known = list(known)
     for word in found:
         if word not in known:
-            from ..support.suggest import did_you_mean
+            from pybtf.support.suggest import did_you_mean
 
             hint = did_you_mean(word, known) or f"; expected one of {', '.join(known)}"
             raise UsageError(f"--{option}: unknown value {quoted(word)}{hint}")
@@ -167,7 +166,7 @@ def read_patterns(path: str) -> list[Pattern]:
         with open(path, "rb") as stream:
             lines = read_bounded(stream).decode("utf-8", "surrogateescape").splitlines()
     except (OSError, ValueError) as error:
-        from ..unreadable import unreadable
+        from pybtf.unreadable import unreadable
 
         raise unreadable(path, error, "a list of patterns") from error
     found = []

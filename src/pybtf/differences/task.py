@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import os
 
-from ..arguments import other_kind, path_of
-from ..btf.opening import open_view
-from ..errors import UsageError
-from .compare import Differences
-from .model import CLASSES
+from pybtf.arguments import other_kind, path_of
+from pybtf.btf.opening import open_view
+from pybtf.differences.compare import Differences
+from pybtf.differences.model import CLASSES
+from pybtf.errors import UsageError
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..btf.reader import BTF
-    from ..core.btf.type_view import View
-    from .places import Places
-    from .select import Selection
+    from pybtf.btf.reader import BTF
+    from pybtf.core.btf.type_view import View
+    from pybtf.differences.places import Places
+    from pybtf.differences.select import Selection
 
 TEXT, MARKDOWN, JSON, STAT = range(4)
 """What `results` makes."""
@@ -66,7 +65,7 @@ def results(
     `classes` and `count`: how many changes there are of each class, and of all. `lines` or `changes`: what is printed,
     with `places` where it is declared, too. `new_functions`: names of functions that were added.
     """
-    from . import text
+    from pybtf.differences import text
 
     changes = selection.choose(differences.changes)
     result: dict[str, Any] = {
@@ -80,7 +79,7 @@ def results(
         result["tallies"] = text.tallies_to_dict(differences.tallies())
         result["changes"] = [text.to_dict(change, differences.declaration, places) for change in changes]
     elif form == STAT:
-        from .words import table
+        from pybtf.differences.words import table
 
         result["lines"] = table(differences.tallies(), result["classes"])
         result["tallies"] = text.tallies_to_dict(differences.tallies())

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from .words import PLURALS, detail_text, heading, is_of_whole, reach_text, sign_of, title_of
+from pybtf.differences.words import PLURALS, detail_text, heading, is_of_whole, reach_text, sign_of, title_of
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from .model import Change, Tally
-    from .places import Places
+    from pybtf.differences.model import Change, Tally
+    from pybtf.differences.places import Places
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 COLOURS = {"+": "32", "-": "31", "~": "33"}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from ..errors import counted
+from pybtf.errors import counted
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .model import Change, Detail, Reach, Tally, Value
+    from pybtf.differences.model import Change, Detail, Reach, Tally, Value
 
 SIGNS = {"added": "+", "removed": "-"}
 KEYWORDS = {"forward": "declaration", "number": "type"}

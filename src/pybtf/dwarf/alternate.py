@@ -29,10 +29,9 @@ from pybtf.dwarf import separate
 from pybtf.elf.image import ElfImage
 from pybtf.elf.notes import build_id
 from pybtf.errors import InputError, shortened
+from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import record
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .slow import Dies
+from pybtf.dwarf.slow import Dies
 
 BUDGET = 200
 """Types visited for one prototype."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pybtf.dwarf.sections import DebugSections
 from pybtf.errors import DiscardedError, EncodeError, InputError, Place, shortened
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 

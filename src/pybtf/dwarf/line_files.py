@@ -11,8 +11,8 @@ from struct import unpack_from
 
 from elftools.dwarf.enums import ENUM_DW_FORM, ENUM_DW_LNCT
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
+from pybtf.support import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Final, Literal

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from pybtf.dwarf.line_files import LineFiles
+from pybtf.dwarf.sections import DebugSections, another_section, read_section
 from pybtf.elf.image import ElfImage
 from pybtf.errors import PybtfError
+from pybtf.support import TYPE_CHECKING
 
-from .line_files import LineFiles
-from .sections import DebugSections, another_section, read_section
-
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .sections import Buffer
+    from pybtf.dwarf.sections import Buffer
 
 
 def own_files(image: ElfImage, sections: DebugSections) -> LineFiles:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from pybtf.elf.image import ElfImage
 from pybtf.elf.notes import notes
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 

@@ -11,10 +11,9 @@ from struct import unpack_from
 
 from pybtf.elf.image import ElfImage, Section
 from pybtf.errors import InputError, Place
+from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import record
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Final

@@ -8,10 +8,9 @@ from __future__ import annotations
 from elftools.dwarf.enums import ENUM_DW_AT, ENUM_DW_FORM
 
 from pybtf.errors import InputError
+from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import record
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Final, Literal

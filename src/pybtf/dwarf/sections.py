@@ -14,10 +14,9 @@ from pybtf.elf.image import ElfImage, Section, Source
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.relocation import relocated
 from pybtf.errors import InputError, NothingToEncode, Place
+from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import replace
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Final

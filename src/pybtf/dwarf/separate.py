@@ -25,9 +25,8 @@ from struct import unpack
 from pybtf.elf.image import ElfImage
 from pybtf.elf.notes import build_id
 from pybtf.errors import InputError, NothingToEncode, shortened
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 

@@ -7,8 +7,8 @@ neither code nor variables. (If it has some of these, the core reports them.)
 
 from __future__ import annotations
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
+from pybtf.support import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Final, Literal

@@ -22,14 +22,13 @@ from elftools.dwarf.descriptions import describe_reg_name
 from elftools.dwarf.dwarf_expr import DWARFExprParser
 from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
 
+from pybtf.dwarf.line_files import LineFiles
+from pybtf.dwarf.lines import alternate_files, own_files
+from pybtf.dwarf.roots import SPLIT_TYPE, TYPE, UnitHead, heads
+from pybtf.dwarf.sections import Buffer, DebugSections, another_section
 from pybtf.elf.constants import EM_386, EM_AARCH64, EM_X86_64
 from pybtf.elf.image import ElfImage
 from pybtf.errors import Place, PybtfError
-
-from .line_files import LineFiles
-from .lines import alternate_files, own_files
-from .roots import SPLIT_TYPE, TYPE, UnitHead, heads
-from .sections import Buffer, DebugSections, another_section
 
 FAULTS = (
     DWARFError, ELFError, ConstructError, StructError, ValueError, KeyError, IndexError, AttributeError, TypeError,
@@ -126,7 +125,7 @@ def dies_of(image: ElfImage, sections: DebugSections, units: list[tuple[int, int
     contents |= ranges
     files = own_files(image, sections)
     if sections.split_units:
-        from .split_dies import SplitDies
+        from pybtf.dwarf.split_dies import SplitDies
 
         return SplitDies(image, {**sections, **ranges}, sections, units, files)
     allowance = allowance_of(dict(sections))

@@ -42,9 +42,8 @@ from pybtf.elf.compressed import FREE_SIZE, MAX_RATIO
 from pybtf.elf.constants import ET_REL
 from pybtf.elf.image import ElfImage, Section
 from pybtf.errors import InputError, Place, shortened
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Final

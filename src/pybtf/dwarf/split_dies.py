@@ -12,13 +12,12 @@ from array import array
 from bisect import bisect_right
 from typing import Any
 
+from pybtf.dwarf.line_files import LineFiles
+from pybtf.dwarf.package import read_index
+from pybtf.dwarf.roots import Damaged, Reader
+from pybtf.dwarf.sections import Buffer, DebugSections
+from pybtf.dwarf.slow import FAULTS, Dies, allowance_of, dwarf_info
 from pybtf.elf.image import ElfImage
-
-from .line_files import LineFiles
-from .package import read_index
-from .roots import Damaged, Reader
-from .sections import Buffer, DebugSections
-from .slow import FAULTS, Dies, allowance_of, dwarf_info
 
 _DATA1, _DATA2, _DATA4, _UDATA, _IMPLICIT = 0x0B, 0x05, 0x06, 0x0F, 0x21
 _PLAIN = {

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pybtf.dwarf.sections import debug_sections
 from pybtf.elf.image import ElfImage
 from pybtf.elf.layout import section_addresses
 from pybtf.errors import PybtfError
-
-from .sections import debug_sections
 
 MAX_DIES = 400_000
 """Some seconds of searching."""
@@ -43,7 +42,7 @@ def defining_unit(path: str, kind: str, name: str) -> str | None:
 
     Only for messages: whatever is wrong with the file, the answer is None.
     """
-    from .slow import FAULTS, dwarf_info
+    from pybtf.dwarf.slow import FAULTS, dwarf_info
 
     tags = TAGS.get(kind)
     if tags is None or not name:

@@ -46,10 +46,9 @@ import stat
 
 from pybtf.core.support.end_signals import EndSignalsHeld
 from pybtf.errors import OutputError
+from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import record
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as signals
     from collections.abc import Callable, Iterable, Iterator

@@ -18,9 +18,8 @@ from struct import Struct
 
 from pybtf.elf.constants import ELFCOMPRESS_ZLIB, ELFCOMPRESS_ZSTD
 from pybtf.errors import InputError, Place
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Final

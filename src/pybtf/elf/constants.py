@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
+from pybtf.support import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from typing import Final
 

@@ -27,12 +27,11 @@ from pybtf.core.elf.section_table import SectionNameError, SectionTable, read_se
 from pybtf.core.elf.symbols import SymbolSource
 from pybtf.elf.constants import SHF_COMPRESSED, SHN_UNDEF, SHN_XINDEX, SHT_NOBITS, SHT_NULL
 from pybtf.errors import InputError, Place
+from pybtf.support import TYPE_CHECKING
 
 _MAGIC = b"\x7fELF"
 _EXPECTED = "an ELF file"
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
@@ -307,7 +306,7 @@ class ElfImage:
         if magic != b"\x7fELF":
             if len(view) < 4 and b"\x7fELF".startswith(magic):
                 raise InputError(self.place(), f"only {len(view)} bytes", "an ELF file")
-            from .unlike import unlike
+            from pybtf.elf.unlike import unlike
 
             raise unlike(self.path, bytes(view[:1024]), _EXPECTED, advise=True)
         if len(view) < _IDENT_SIZE:
@@ -479,7 +478,7 @@ class Source:
             if start.startswith(_MAGIC):
                 reason = error.strerror if isinstance(error, OSError) else str(error)
                 raise InputError(self.path, f"cannot be mapped: {reason}", "a file that can be") from None
-            from .unlike import unlike
+            from pybtf.elf.unlike import unlike
 
             raise unlike(self.path, start, _EXPECTED, advise=True) from None
 

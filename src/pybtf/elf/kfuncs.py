@@ -19,9 +19,8 @@ from pybtf.elf.constants import SHT_SYMTAB
 from pybtf.elf.image import ElfImage, Section
 from pybtf.elf.symbols import symbol_error, symbol_source
 from pybtf.errors import InputError, shortened
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 

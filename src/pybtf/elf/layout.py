@@ -18,9 +18,8 @@ from __future__ import annotations
 from pybtf.core.elf.section_table import place_sections
 from pybtf.elf.constants import ET_REL
 from pybtf.elf.image import ElfImage, Section
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Final

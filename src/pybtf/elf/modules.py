@@ -10,9 +10,8 @@ from __future__ import annotations
 from pybtf.elf.constants import ET_REL
 from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 

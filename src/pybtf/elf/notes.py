@@ -10,9 +10,8 @@ from __future__ import annotations
 from pybtf.elf.constants import NT_GNU_BUILD_ID, SHT_NOTE
 from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Literal

@@ -35,10 +35,9 @@ from pybtf.elf.wire import (
     wire_of,
 )
 from pybtf.errors import InputError, Place
+from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import record
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
@@ -124,7 +123,7 @@ def read_exactly(path: str, fd: int, offset: int, size: int) -> bytes:
 def _read_ident(path: str, fd: int, size: int) -> tuple[bytes, Wire]:
     ident = read_exactly(path, fd, 0, min(size, IDENT_SIZE))
     if ident[:4] != MAGIC:
-        from .unlike import unlike
+        from pybtf.elf.unlike import unlike
 
         raise unlike(path, read_exactly(path, fd, 0, min(size, 1024)), "an ELF file", advise=True)
     if len(ident) < IDENT_SIZE:

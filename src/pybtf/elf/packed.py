@@ -14,9 +14,8 @@ import stat
 from pybtf.elf.compressed import FREE_SIZE, MAX_RATIO, MAX_SIZE, most_dies
 from pybtf.elf.image import ElfImage, Source
 from pybtf.errors import InputError, Place
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Final

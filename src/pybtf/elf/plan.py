@@ -56,10 +56,9 @@ from pybtf.elf.constants import (
 from pybtf.elf.outline import Outline
 from pybtf.elf.wire import Phdr, Shdr
 from pybtf.errors import InputError, OutputError, Place
+from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import field, record
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

@@ -15,9 +15,8 @@ from pybtf.elf.constants import SHT_RELA, SHT_SYMTAB
 from pybtf.elf.image import ElfImage, Section, machine_name
 from pybtf.elf.symbols import symbol_source
 from pybtf.errors import InputError
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 

@@ -7,9 +7,8 @@ from pybtf.core.elf.symbols import SymbolError, SymbolSource
 from pybtf.elf.constants import SHT_NOBITS, SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX
 from pybtf.elf.image import ElfImage, Section, section_type_name
 from pybtf.errors import InputError
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Final

@@ -11,9 +11,8 @@ from struct import Struct
 
 from pybtf.elf.constants import DWARF_SECTIONS, SHF_ALLOC, SHT_MIPS_DWARF, SHT_PROGBITS
 from pybtf.elf.image import ElfImage, Section
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 

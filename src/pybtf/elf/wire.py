@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from struct import Struct
 
+from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import NamedTuple
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -35,10 +35,9 @@ from pybtf.elf.atomic import Bytes, Replacement, explained
 from pybtf.elf.outline import Outline, read_exactly, read_outline
 from pybtf.elf.plan import DETACHED_ADVICE, Plan, is_current, make_plan
 from pybtf.errors import InputError, OutputError, Place
+from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import record
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from typing import Final

@@ -6,31 +6,39 @@ import os
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
-from ..arguments import check_text, path_of
-from ..base import open_base
-from ..btf import BTF
-from ..core.run import Run
-from ..dwarf.sections import DebugSections
-from ..elf.image import ElfImage
-from ..errors import UsageError
-from ..options import EncodeOptions, make_options
-from ..pipeline.passes import encode_file
-from ..report import Report
-from ..support.records import field, record, replace
-from ..support.timings import Timings
-from .functions import evidence, only_described
-from .inquiry import KEYWORDS, Inquiry
-from .others import type_evidence, type_reason, variable_evidence
-from .reasons import FUNCTION_TRACES, FUNCTIONS, IN_BTF, NOT_FOUND, OF_SYMBOLS, VARIABLE_TRACES, VARIABLES, check_reason
-from .words import advice, verdict
+from pybtf.arguments import check_text, path_of
+from pybtf.base import open_base
+from pybtf.btf import BTF
+from pybtf.core.run import Run
+from pybtf.dwarf.sections import DebugSections
+from pybtf.elf.image import ElfImage
+from pybtf.errors import UsageError
+from pybtf.explain.functions import evidence, only_described
+from pybtf.explain.inquiry import KEYWORDS, Inquiry
+from pybtf.explain.others import type_evidence, type_reason, variable_evidence
+from pybtf.explain.reasons import (
+    FUNCTION_TRACES,
+    FUNCTIONS,
+    IN_BTF,
+    NOT_FOUND,
+    OF_SYMBOLS,
+    VARIABLE_TRACES,
+    VARIABLES,
+    check_reason,
+)
+from pybtf.explain.words import advice, verdict
+from pybtf.options import EncodeOptions, make_options
+from pybtf.pipeline.passes import encode_file
+from pybtf.report import Report
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import field, record, replace
+from pybtf.support.timings import Timings
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..base import Base
-    from ..features import Features
+    from pybtf.base import Base
+    from pybtf.features import Features
 
 MOST_IN_FULL = 100
 """Names that a pattern may match for each to get its evidence: collecting it takes some milliseconds a name."""
@@ -174,7 +182,7 @@ def is_pattern(name: str) -> bool:
 
 
 def _like(inquiry: Inquiry, name: str) -> list[str]:
-    from ..support.suggest import closest
+    from pybtf.support.suggest import closest
 
     keyword, _, plain = name.partition(" ")
     wanted = plain if keyword in KEYWORDS else name

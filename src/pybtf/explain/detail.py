@@ -4,19 +4,18 @@
 
 from __future__ import annotations
 
-from ..core.run import Run
-from ..dwarf.sections import DebugSections
-from ..elf.image import ElfImage
-from ..encoded import Encoded
-from ..options import EncodeOptions
-from ..pipeline.passes import encode_file
-from .asking import with_base
-from .inquiry import Inquiry
+from pybtf.core.run import Run
+from pybtf.dwarf.sections import DebugSections
+from pybtf.elf.image import ElfImage
+from pybtf.encoded import Encoded
+from pybtf.explain.asking import with_base
+from pybtf.explain.inquiry import Inquiry
+from pybtf.options import EncodeOptions
+from pybtf.pipeline.passes import encode_file
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..pipeline.passes import Progress
+    from pybtf.pipeline.passes import Progress
 
 
 def encode_in_detail(
@@ -35,7 +34,7 @@ def encode_in_detail(
         for kind in ("function", "variable") if names else ():
             found[f"{kind}s"] = {reason or "in_btf": names for reason, names in inquiry.by_reason(kind).items()}
         if places:
-            from .provenance import provenance
+            from pybtf.explain.provenance import provenance
 
             with timings.pass_("provenance"):
                 database = provenance(inquiry, data)

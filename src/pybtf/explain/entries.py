@@ -7,10 +7,9 @@ are looked at here.
 
 from __future__ import annotations
 
-from .inquiry import Inquiry
+from pybtf.explain.inquiry import Inquiry
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

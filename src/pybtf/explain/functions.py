@@ -11,15 +11,13 @@ from itertools import islice
 
 from pybtf.btf import Kind
 from pybtf.btf.types import DeclTag, FuncProto, Symbol
+from pybtf.explain.entries import described_at, entry, find_entries, is_compiled
+from pybtf.explain.inquiry import Inquiry
+from pybtf.explain.mangled import compiled_as, described_for, described_unmangled, identifiers
+from pybtf.explain.places import MOST, place, places, prototype_of
+from pybtf.explain.reasons import FUNCTION_TRACES, IN_BTF
+from pybtf.support import TYPE_CHECKING
 
-from .entries import described_at, entry, find_entries, is_compiled
-from .inquiry import Inquiry
-from .mangled import compiled_as, described_for, described_unmangled, identifiers
-from .places import MOST, place, places, prototype_of
-from .reasons import FUNCTION_TRACES, IN_BTF
-
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any

@@ -24,16 +24,14 @@ from pybtf.elf.kfuncs import find_kfuncs
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.symbols import symbol_source
 from pybtf.errors import InputError
+from pybtf.explain.labels import Labels
+from pybtf.explain.reasons import FUNCTION_TRACES, FUNCTIONS, IN_BTF, VARIABLE_TRACES, VARIABLES
+from pybtf.explain.whereabouts import Whereabouts
 from pybtf.languages import language_name
 from pybtf.options import EncodeOptions
 from pybtf.report import REASON_OF_FATE
+from pybtf.support import TYPE_CHECKING
 
-from .labels import Labels
-from .reasons import FUNCTION_TRACES, FUNCTIONS, IN_BTF, VARIABLE_TRACES, VARIABLES
-from .whereabouts import Whereabouts
-
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pybtf.core.elf.symbols import SymbolSource
     from pybtf.core.fates import Trace

@@ -11,12 +11,11 @@ from __future__ import annotations
 import re
 from itertools import chain, islice
 
-from ..languages import LANGUAGES
-from .entries import described_at, in_few_units, is_function
-from .inquiry import Inquiry
+from pybtf.explain.entries import described_at, in_few_units, is_function
+from pybtf.explain.inquiry import Inquiry
+from pybtf.languages import LANGUAGES
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

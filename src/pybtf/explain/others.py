@@ -5,13 +5,11 @@ from __future__ import annotations
 from pybtf.btf import Kind
 from pybtf.btf.duplicates import first_differences
 from pybtf.btf.types import Composite, Datasec, Enumeration, Fwd, Symbol
+from pybtf.explain.inquiry import KEYWORDS, TYPE_KINDS, Inquiry
+from pybtf.explain.places import MOST, at, place
+from pybtf.explain.reasons import IN_BTF
+from pybtf.support import TYPE_CHECKING
 
-from .inquiry import KEYWORDS, TYPE_KINDS, Inquiry
-from .places import MOST, at, place
-from .reasons import IN_BTF
-
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

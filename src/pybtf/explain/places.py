@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from .entries import entry
-from .inquiry import Inquiry
+from pybtf.explain.entries import entry
+from pybtf.explain.inquiry import Inquiry
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -14,12 +14,10 @@ from pybtf.btf.provenance import APPLICATION, FORMAT, INDEXES, TABLES
 from pybtf.btf.types import DeclTag, FuncProto, Symbol
 from pybtf.elf.notes import build_id
 from pybtf.errors import OutputError
+from pybtf.explain.inquiry import Inquiry
+from pybtf.explain.whereabouts import Where
+from pybtf.support import TYPE_CHECKING
 
-from .inquiry import Inquiry
-from .whereabouts import Where
-
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any

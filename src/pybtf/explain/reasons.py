@@ -6,8 +6,8 @@ report counts what an encoding leaves out, but a user may also ask for a name th
 
 from __future__ import annotations
 
-from ..errors import UsageError, quoted
-from ..report import FUNCTION_REASONS, REASON_OF_DESCRIPTION, REASON_OF_VARIABLE, VARIABLE_REASONS
+from pybtf.errors import UsageError, quoted
+from pybtf.report import FUNCTION_REASONS, REASON_OF_DESCRIPTION, REASON_OF_VARIABLE, VARIABLE_REASONS
 
 IN_BTF = ""
 """Stands for a reason where there is none."""
@@ -148,7 +148,7 @@ def check_reason(text: str) -> tuple[str, str]:
     if reason == "in_btf":
         return kind, IN_BTF
     if reason not in reasons:
-        from ..support.suggest import did_you_mean
+        from pybtf.support.suggest import did_you_mean
 
         what, known = (f"no {kind}", reasons) if colon else ("nothing", {**FUNCTIONS, **VARIABLES})
         hint = did_you_mean(reason, known)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from textwrap import wrap
 
-from ..errors import counted, printable
-from ..languages import language_name
-from ..options import EncodeOptions
-from .asking import Answer
-from .reasons import FUNCTIONS, IN_BTF, UNKNOWN
+from pybtf.errors import counted, printable
+from pybtf.explain.asking import Answer
+from pybtf.explain.reasons import FUNCTIONS, IN_BTF, UNKNOWN
+from pybtf.languages import language_name
+from pybtf.options import EncodeOptions
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

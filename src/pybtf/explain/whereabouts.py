@@ -11,9 +11,8 @@ from pybtf.dwarf.line_files import LineFiles
 from pybtf.dwarf.lines import alternate_files, own_files
 from pybtf.dwarf.sections import DebugSections
 from pybtf.elf.image import ElfImage
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..errors import counted
-from .reasons import (
+from pybtf.errors import counted
+from pybtf.explain.reasons import (
     ADVICE,
     COMPLETE,
     DECLARED_CODE,
@@ -20,9 +20,8 @@ from .reasons import (
     UNKNOWN,
     VARIABLES,
 )
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

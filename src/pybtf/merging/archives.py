@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 
 from pybtf.errors import InputError, Place
+from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import record
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 

@@ -34,11 +34,10 @@ from pybtf.merging.pieces import RULES, digest
 from pybtf.options import EncodeOptions
 from pybtf.pipeline.loaded import PERCPU, ObjectValues, UnitValues, load
 from pybtf.pipeline.passes import encode_images, new_report, option_bits
+from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import record
 from pybtf.support.timings import Timings
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Final

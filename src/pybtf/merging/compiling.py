@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import stat
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
+from pybtf.support import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Final

@@ -12,10 +12,9 @@ from __future__ import annotations
 from struct import Struct
 
 from pybtf.core.codes import VALUES
+from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import record
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Final

@@ -22,11 +22,10 @@ from pybtf.merging.pieces import ONE_UNIT, RULES, Piece, digest
 from pybtf.options import EncodeOptions
 from pybtf.pipeline.loaded import LoadedFile, load
 from pybtf.pipeline.passes import encode_file, encode_images, new_report
+from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import record, replace
 from pybtf.support.timings import Timings
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

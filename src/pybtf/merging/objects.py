@@ -29,10 +29,9 @@ from pybtf.features import Features
 from pybtf.merging.discarded import mark_discarded
 from pybtf.merging.facts import shaping, source_digest, source_files
 from pybtf.merging.pieces import ONE_UNIT, RULES, Piece, addresses_at, payload_digest
+from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import record
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 

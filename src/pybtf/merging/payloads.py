@@ -36,9 +36,8 @@ from pybtf.merging.pieces import (
 )
 from pybtf.pipeline.loaded import LoadedFile, ObjectValues, UnitValues
 from pybtf.pipeline.passes import Buffer
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

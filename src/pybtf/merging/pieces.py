@@ -33,10 +33,9 @@ from xxhash import xxh3_128, xxh3_128_digest
 from pybtf.core.values import index_pieces as core
 from pybtf.elf.values_index import MAGIC, VALUES
 from pybtf.errors import InputError, Place
+from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import NamedTuple
 
-# Known to type checkers under this name; importing `typing` takes longer than this module, and `array` nearly so long.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from array import array
     from collections.abc import Iterator, Sequence

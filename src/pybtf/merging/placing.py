@@ -20,10 +20,9 @@ from pybtf.elf.values_index import compressed_name
 from pybtf.elf.writer import rewrite
 from pybtf.merging.objects import Values
 from pybtf.merging.pieces import INDEX, INLINE, ONE_UNIT, PAYLOAD, pack, pack_payload, payload_digest, stored_path
+from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import record
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 

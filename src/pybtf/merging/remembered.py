@@ -22,9 +22,8 @@ from pybtf.btf.kind_numbers import KIND_NAMES
 from pybtf.core.elf import link_facts as core
 from pybtf.merging.pieces import RULES, Bytes, Piece, digest
 from pybtf.pipeline.passes import option_bits
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any

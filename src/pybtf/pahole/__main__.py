@@ -1,6 +1,6 @@
 """`python -m pybtf.pahole` is `pybtf-pahole`."""
 
-from .main import program
+from pybtf.pahole.main import program
 
 if __name__ == "__main__":
     program()

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from itertools import islice
 
-TYPE_CHECKING = False
+from pybtf.support import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..core.btf.type_view import View
-    from ..core.show.show_types import Shower
+    from pybtf.core.btf.type_view import View
+    from pybtf.core.show.show_types import Shower
 
 MOST_ALIKE = 100
 END = None

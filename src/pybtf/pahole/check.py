@@ -11,10 +11,10 @@ import os
 import struct
 import sys
 
-from ..cli import console
-from ..errors import InternalError
-from ..support.process import write_stdout
-from .main import PROGRAM
+from pybtf.cli import console
+from pybtf.errors import InternalError
+from pybtf.pahole.main import PROGRAM
+from pybtf.support.process import write_stdout
 
 BTF = bytes.fromhex(
     "9feb0100 18000000 00000000 10000000 10000000 05000000"  # the header
@@ -49,12 +49,12 @@ def example() -> bytes:
 
 def check() -> int:
     """Encode the example and compare; 0 and a line that says so. Raises `InternalError`."""
-    from ..elf.image import ElfImage
-    from ..features import Features
-    from ..options import make_options
-    from ..pipeline.passes import encode_images
-    from ..report import Report
-    from .main import VERSION, claimed_version
+    from pybtf.elf.image import ElfImage
+    from pybtf.features import Features
+    from pybtf.options import make_options
+    from pybtf.pahole.main import VERSION, claimed_version
+    from pybtf.pipeline.passes import encode_images
+    from pybtf.report import Report
 
     name = "the example of --check"
     options = make_options(Features(), 1, "", "", None)

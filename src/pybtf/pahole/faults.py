@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
-from ..cli import console
-from ..cli.faults import BUG, FAILED, TRACEBACK_VARIABLE, explain, is_of_stdout
-from ..support.process import forget_stdout
-from .main import PROGRAM
+from pybtf.cli import console
+from pybtf.cli.faults import BUG, FAILED, TRACEBACK_VARIABLE, explain, is_of_stdout
+from pybtf.pahole.main import PROGRAM
+from pybtf.support.process import forget_stdout
 
 USAGE = 64
 """What pahole ends with if it does not understand its command line."""
@@ -24,7 +24,7 @@ class Terminated(BaseException):
 
 def report_fault(error: BaseException) -> int:
     """Print the message for `error` and return the exit status; end the process if a signal is behind it."""
-    from ..errors import UsageError
+    from pybtf.errors import UsageError
 
     if isinstance(error, KeyboardInterrupt):
         import signal

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 
-from ..errors import UsageError
-from .table import BY_LETTER, BY_NAME, NONE, REQUIRED
+from pybtf.errors import UsageError
+from pybtf.pahole.table import BY_LETTER, BY_NAME, NONE, REQUIRED
+from pybtf.support import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .table import Option
+    from pybtf.pahole.table import Option
 
 
 def split(arguments: list[str]) -> Iterator[tuple[Option | None, str | None, str]]:

@@ -20,10 +20,9 @@ from __future__ import annotations
 import os
 import stat
 
-from .faults import Terminated
+from pybtf.pahole.faults import Terminated
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than to ask make.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as signals
     from types import FrameType

@@ -45,10 +45,10 @@ def program() -> None:
     from os import environ  # imported by the interpreter already
 
     if "PYTHONHOME" in environ or "PYTHONPATH" in environ:
-        from ..support.isolation import isolate
+        from pybtf.support.isolation import isolate
 
         isolate()
-    from ..support.process import run
+    from pybtf.support.process import run
 
     run(main, PROGRAM)
 
@@ -85,25 +85,25 @@ def guarded(work: Callable[[], int]) -> int:
     """Run `work`; whatever goes wrong becomes one message on standard error and a status."""
     try:
         status = work()
-        from ..support.process import write_stdout
+        from pybtf.support.process import write_stdout
 
         write_stdout("")
         return status
     except BaseException as error:
         try:
-            from .faults import report_fault
+            from pybtf.pahole.faults import report_fault
         except OSError as other:  # as that one, if too many files are open
             sys.stderr.write(f"{PROGRAM}: error: {other.strerror}\n")
             return 1
         except (MemoryError, SystemError):
-            from ..support.process import without_memory
+            from pybtf.support.process import without_memory
 
             return without_memory(error, PROGRAM)
         return report_fault(error)
 
 
 def _print(text: str) -> int:
-    from ..support.process import write_stdout
+    from pybtf.support.process import write_stdout
 
     write_stdout(text)
     return 0
@@ -111,9 +111,9 @@ def _print(text: str) -> int:
 
 def _run(arguments: list[str]) -> int:
     if arguments == ["--check"]:
-        from .check import check
+        from pybtf.pahole.check import check
 
         return check()
-    from .run import run
+    from pybtf.pahole.run import run
 
     return run(arguments)

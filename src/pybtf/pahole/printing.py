@@ -9,19 +9,19 @@ from __future__ import annotations
 import os
 from collections import Counter
 
-from ..btf.kind_numbers import ENUM, ENUM64, FWD, STRUCT, TYPEDEF, UNION
-from ..errors import InputError, UsageError, printable, quoted
-from ..support.process import printing
-from .alike import different, firsts, in_order
-from .request import DEFINITIONS, LARGE_HOLES, NAMES, is_elf
+from pybtf.btf.kind_numbers import ENUM, ENUM64, FWD, STRUCT, TYPEDEF, UNION
+from pybtf.errors import InputError, UsageError, printable, quoted
+from pybtf.pahole.alike import different, firsts, in_order
+from pybtf.pahole.request import DEFINITIONS, LARGE_HOLES, NAMES, is_elf
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.process import printing
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ..core.btf.type_view import View
-    from ..core.show.show_types import Shower
-    from .request import Request
+    from pybtf.core.btf.type_view import View
+    from pybtf.core.show.show_types import Shower
+    from pybtf.pahole.request import Request
 
 NAMED = (STRUCT, UNION, ENUM, ENUM64, TYPEDEF)
 LARGEST = 0x7FFFFFFFFFFFFFFF
@@ -44,8 +44,8 @@ PLACE = "defined_in"
 
 def print_types(request: Request) -> int:
     """Print what the command line asks for; the exit status. Raises `PybtfError`."""
-    from ..btf.opening import open_view
-    from ..core.show.show_types import Shower
+    from pybtf.btf.opening import open_view
+    from pybtf.core.show.show_types import Shower
 
     _check(request)
     asked = request.printing
@@ -84,7 +84,7 @@ def _last(request: Request, options: Iterable[str]) -> str:
 
 
 def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
-    from ..cli.show import packable_lines
+    from pybtf.cli.show import packable_lines
 
     asked = request.printing
     if "contains_enumerator" in asked:
@@ -126,13 +126,13 @@ def _names(request: Request) -> list[str]:
         if path == name:
             names.append(name)
             continue
-        from ..inputs import read_bounded
+        from pybtf.inputs import read_bounded
 
         try:
             with open(path, "rb") as stream:
                 lines = read_bounded(stream).split(b"\n")
         except (OSError, ValueError) as error:
-            from ..unreadable import unreadable
+            from pybtf.unreadable import unreadable
 
             raise unreadable(path, error, "a list of names, one in each line") from error
         names += [os.fsdecode(line) for line in lines if line]
@@ -141,7 +141,7 @@ def _names(request: Request) -> list[str]:
 
 def _named(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
     """The types that are named; with `PLACE`, only the file they are in."""
-    from ..cli.show import reorganized
+    from pybtf.cli.show import reorganized
 
     asked = request.printing
     placed = False
@@ -200,7 +200,7 @@ def _counts(request: Request, view: View, counts: dict[int, int]) -> Iterator[by
 
 def _packable(view: View, shower: Shower, id: int) -> bool:
     """Whether a struct, or union, gets smaller by `-R`."""
-    from ..cli.show import packable_lines
+    from pybtf.cli.show import packable_lines
 
     return bool(list(packable_lines(view, shower, [id])))
 
@@ -253,8 +253,8 @@ def _enumeration(view: View, shower: Shower, enumerator: str) -> Iterator[bytes]
 
 
 def _say(text: str) -> None:
-    from ..cli import console
-    from .main import PROGRAM
+    from pybtf.cli import console
+    from pybtf.pahole.main import PROGRAM
 
     console.say(printable(f"{PROGRAM}: {text}"))
 
@@ -263,7 +263,7 @@ def _first(view: View, name: str, by_word: bool) -> int:
     """The type of this name; of several, the first, whatever its kind."""
     ids = [id for id in view.find(name.encode("utf-8", "surrogateescape")) if view.kind(id) in NAMED]
     if not ids:
-        from ..cli.choice import nearest
+        from pybtf.cli.choice import nearest
 
         near = nearest(view, name, NAMED)
         nor = ", and no file" if by_word else ""
@@ -273,7 +273,7 @@ def _first(view: View, name: str, by_word: bool) -> int:
 
 def _selected(request: Request, view: View, shower: Shower) -> list[int]:
     """Structs and unions."""
-    from ..cli.show import Selection
+    from pybtf.cli.show import Selection
 
     asked = request.printing
     prefix, excluded = (os.fsencode(asked.get(name, "")) for name in ("prefix_filter", "exclude"))
@@ -302,7 +302,7 @@ def _selected(request: Request, view: View, shower: Shower) -> list[int]:
 
 def _line_size(request: Request) -> int:
     """Bytes of a cache line, 64 also where 0 is asked for."""
-    from ..cli.show import CACHELINE
+    from pybtf.cli.show import CACHELINE
 
     return _number(request, "cacheline_size") or CACHELINE
 

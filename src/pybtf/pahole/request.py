@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import stat
 
-from ..errors import InputError, UsageError, quoted
-from .getopt import split
-from .table import INSTEAD
+from pybtf.errors import InputError, UsageError, quoted
+from pybtf.pahole.getopt import split
+from pybtf.pahole.table import INSTEAD
+from pybtf.support import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..features import Features
+    from pybtf.features import Features
 
 NAMES = ("class_name", "contains", "find_pointers_to")
 """The options that name types. The last one says which."""
@@ -112,7 +112,7 @@ class Request:
             self.by_word = True
         elif words and not named:
             raise UsageError(f"{words[0]} is no file; -C names a type: -C {words[0]} FILE")
-        from ..btf.files import RUNNING
+        from pybtf.btf.files import RUNNING
 
         if not self.files and os.path.exists(RUNNING):  # noqa: PTH110
             self.files.append(RUNNING)
@@ -164,7 +164,7 @@ class Request:
 
     def features(self) -> Features:
         """The features that are on. Distilling is for BTF in ELF files; with a detached file pahole ignores it too."""
-        from ..features import Features
+        from pybtf.features import Features
 
         ignored = {"distilled_base"} if self.detached is not None else set()
         return Features(**dict.fromkeys(self._on - ignored, True))
@@ -201,7 +201,7 @@ class Request:
 
     def _features(self, argument: str, value: str | None, spelling: str) -> None:
         """The first list of all switches everything off; then what any list names is switched on."""
-        from ..features import NAMES, names_in
+        from pybtf.features import NAMES, names_in
 
         if not self._listed:
             self._on.clear()
@@ -210,12 +210,12 @@ class Request:
             if name in NAMES:
                 self._on.add(name)
             elif argument == "strict":
-                from .main import FEATURES
+                from pybtf.pahole.main import FEATURES
 
                 raise InputError(spelling, f"unknown feature {quoted(name)}", f"some of {FEATURES}")
 
     def _all_features(self, argument: str, value: str | None, spelling: str) -> None:
-        from ..features import ALL
+        from pybtf.features import ALL
 
         self._on.update(ALL)
 
@@ -299,7 +299,7 @@ def _too_many(files: list[str]) -> str:
 
 
 def _text(question: str) -> str:
-    from . import main
+    from pybtf.pahole import main
 
     if question == "features":
         return main.FEATURES
@@ -308,9 +308,9 @@ def _text(question: str) -> str:
     if question == "numeric_version":
         return main.numeric(main.claimed_version())
     if question == "devel_version":
-        from .. import __version__
+        from pybtf import __version__
 
         return f"{main.claimed_version()}-pybtf-{__version__}"
-    from . import manual
+    from pybtf.pahole import manual
 
     return manual.USAGE if question == "usage" else manual.HELP

@@ -21,17 +21,17 @@ from __future__ import annotations
 
 import os
 
-from ..errors import InputError, NothingToEncode, Place, UsageError, counted, printable
-from ..options import available_cpus, make_options
-from ..support.process import write_stdout
-from ..support.records import replace
-from .main import PROGRAM
-from .request import Answer, Request
+from pybtf.errors import InputError, NothingToEncode, Place, UsageError, counted, printable
+from pybtf.options import available_cpus, make_options
+from pybtf.pahole.main import PROGRAM
+from pybtf.pahole.request import Answer, Request
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.process import write_stdout
+from pybtf.support.records import replace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..encoded import Encoded
-    from ..options import EncodeOptions
+    from pybtf.encoded import Encoded
+    from pybtf.options import EncodeOptions
 
 OBJECTS_VARIABLE = "PYBTF_OBJECTS"
 STORE_VARIABLE = "PYBTF_STORE"
@@ -49,11 +49,11 @@ def run(arguments: list[str]) -> int:
         write_stdout(f"{answer}\n")
         return 0
     if request.prints:
-        from .printing import print_types
+        from pybtf.pahole.printing import print_types
 
         return print_types(request)
     _check_target(request)
-    from ..elf.mapped import mapped
+    from pybtf.elf.mapped import mapped
 
     try:
         with mapped(request.file, PROGRAM):
@@ -84,23 +84,23 @@ def _encode(request: Request) -> Encoded:
     jobs = _jobs(request)
     if jobs == 1:  # no matter for make
         return _encode_by(request, options)
-    from .jobserver import workers
+    from pybtf.pahole.jobserver import workers
 
     with workers(jobs, os.environ.get("MAKEFLAGS", "")) as jobs:
         return _encode_by(request, replace(options, jobs=jobs))
 
 
 def _encode_by(request: Request, options: EncodeOptions) -> Encoded:
-    from ..base import open_base
-    from ..pipeline.passes import encode_file
-    from ..support.timings import Timings
+    from pybtf.base import open_base
+    from pybtf.pipeline.passes import encode_file
+    from pybtf.support.timings import Timings
 
     timings = Timings()
     base = open_base(options.base, timings, once=True)
     if base is not None:  # read once, also if there is nothing but values
         options = replace(options, base=base)
     else:
-        from ..core.support.malloc_tuning import part_memory
+        from pybtf.core.support.malloc_tuning import part_memory
 
         part_memory()
     try:
@@ -120,14 +120,14 @@ def _merged(request: Request, options: EncodeOptions) -> Encoded | None:
     The environment may say where these are, as `pybtf merge` is told with `--objects`, `--store` and `--cache`. The
     cache is for the kernel alone: modules, which a build makes side by side, would put each other's values out of it.
     """
-    from ..elf.image import ElfImage
-    from ..merging.index import find_index
+    from pybtf.elf.image import ElfImage
+    from pybtf.merging.index import find_index
 
     with ElfImage.open(request.file) as image:
         if find_index(image) is None:
             return None
-    from ..merging.linked import Sources, merge_file
-    from ..merging.payloads import listed
+    from pybtf.merging.linked import Sources, merge_file
+    from pybtf.merging.payloads import listed
 
     objects = os.environ.get(OBJECTS_VARIABLE)
     sources = Sources(
@@ -147,7 +147,7 @@ def _check_sources(request: Request, paths: list[str], found: str) -> None:
     """The detached file must be none that values come from: what is in it may be all that there is of them."""
     if request.detached is None:
         return
-    from ..merging.payloads import replaced
+    from pybtf.merging.payloads import replaced
 
     name = replaced(request.detached, paths)
     if name is not None:
@@ -170,8 +170,8 @@ def _write(request: Request, encoded: Encoded) -> None:
         written = encoded.embed(request.file, durable=False)
         told = written.other_links or written.stale or written.signed or written.disowned
         if told and request.verbosity >= 0:
-            from ..cli import console
-            from ..cli.request import lost_owner, stale_section, void_signature
+            from pybtf.cli import console
+            from pybtf.cli.request import lost_owner, stale_section, void_signature
 
             if written.other_links:
                 console.warning(f"{request.file}: other hard links of it keep the old contents", PROGRAM)
@@ -197,19 +197,19 @@ def _leave(request: Request, nothing: NothingToEncode) -> None:
                 "BTF in which they are",
                 "A kernel that looks kfuncs up in empty BTF can crash. Build with -g, without KCFLAGS=-g0.",
             )
-        from ..elf.atomic import write_file
+        from pybtf.elf.atomic import write_file
 
         write_file(request.detached, _empty(request.file), durable=False)
         what = f"{request.detached} is empty BTF"
     if request.verbosity >= 0:
-        from ..cli import console
+        from pybtf.cli import console
 
         console.say(printable(f"{PROGRAM}: {nothing.place}: {nothing.found}; {what}"))
 
 
 def _ids_size(path: str) -> int:
     """Bytes of `.BTF_ids`: where a module lists the kfuncs it has, and the types and functions it asks for."""
-    from ..elf.image import ElfImage
+    from pybtf.elf.image import ElfImage
 
     with ElfImage.open(path) as image:
         return max((section.size for section in image.sections if section.name == ".BTF_ids"), default=0)
@@ -217,8 +217,8 @@ def _ids_size(path: str) -> int:
 
 def _empty(path: str) -> bytes:
     """BTF without types and strings, in the byte order of the ELF file `path`."""
-    from ..btf.header import BASE_LENGTH, Header
-    from ..btf.kinds import VERSION
+    from pybtf.btf.header import BASE_LENGTH, Header
+    from pybtf.btf.kinds import VERSION
 
     with open(path, "rb") as file:
         little = file.read(6)[5:] != b"\2"
@@ -226,8 +226,8 @@ def _empty(path: str) -> bytes:
 
 
 def _tell(request: Request, encoded: Encoded) -> None:
-    from ..cli import console
-    from ..cli.summary import left_out, size
+    from pybtf.cli import console
+    from pybtf.cli.summary import left_out, size
 
     report = encoded.report
     for text in report.warnings:
@@ -240,11 +240,11 @@ def _tell(request: Request, encoded: Encoded) -> None:
 
 def _check_companions(request: Request) -> None:
     """Nor a file that the DWARF is found in, which would be lost."""
-    from ..elf.atomic import replaces_elf
+    from pybtf.elf.atomic import replaces_elf
 
     if request.detached is None or not replaces_elf(request.detached):
         return
-    from ..pipeline.companions import companions
+    from pybtf.pipeline.companions import companions
 
     there = os.stat(request.detached)  # noqa: PTH116
     for path, found in companions(request.file):

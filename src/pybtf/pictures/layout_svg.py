@@ -7,18 +7,17 @@ memory of either byte order that is how bit-fields follow each other.
 
 from __future__ import annotations
 
-from ..btf.kind_numbers import ARRAY, ENUM, ENUM64, FLOAT, PTR, STRUCT, UNION
-from ..errors import InputError
-from ..support.records import record
-from .markup import escaped, shortened
+from pybtf.btf.kind_numbers import ARRAY, ENUM, ENUM64, FLOAT, PTR, STRUCT, UNION
+from pybtf.errors import InputError
+from pybtf.pictures.markup import escaped, shortened
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import record
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..core.btf.type_view import View
-    from ..core.show.show_types import Shower
+    from pybtf.core.btf.type_view import View
+    from pybtf.core.show.show_types import Shower
 
     Member = tuple[bytes, int, int, int, int, int, int, int]
 

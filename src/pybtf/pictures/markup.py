@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import printable
+from pybtf.errors import printable
 
 LONGEST = 200
 

@@ -6,15 +6,14 @@ file draws them anew, for the window that it finds, and all others when they are
 
 from __future__ import annotations
 
-from ..btf.kind_numbers import KIND_NAMES
-from .markup import escaped
+from pybtf.btf.kind_numbers import KIND_NAMES
+from pybtf.pictures.markup import escaped
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..core.btf.type_view import View
+    from pybtf.core.btf.type_view import View
 
 Box = tuple["Node", float, float, float, float]
 """A part, and where it is: x, y, width, height."""
@@ -57,7 +56,7 @@ def treemap(view: View, title: str, page: bool) -> bytes:
     """The file: an HTML page, or an SVG picture. `title` is what the whole is called."""
     from json import dumps
 
-    from .treemap_script import SCRIPT, STYLE
+    from pybtf.pictures.treemap_script import SCRIPT, STYLE
 
     whole = tree(view, title)
     data = dumps(whole.row(), separators=(",", ":"))
@@ -99,7 +98,7 @@ def treemap(view: View, title: str, page: bool) -> bytes:
 
 def tree(view: View, title: str) -> Node:
     """All bytes of the file: types by kind and by the beginning of their names, strings by what has them, the rest."""
-    from ..core.show.show_graph import TypeGraph
+    from pybtf.core.show.show_graph import TypeGraph
 
     graph = TypeGraph(view)
     total, types, text = view.sizes()

@@ -18,19 +18,18 @@ nothing, and no kernel loads it. Three things tell the wrong base from the right
 
 from __future__ import annotations
 
-from ..elf.image import ElfImage
-from ..elf.modules import is_module, release_of_module
-from ..elf.packed import open_module
-from ..errors import InputError, ModuleWithoutBaseError, WrongBaseError
+from pybtf.elf.image import ElfImage
+from pybtf.elf.modules import is_module, release_of_module
+from pybtf.elf.packed import open_module
+from pybtf.errors import InputError, ModuleWithoutBaseError, WrongBaseError
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..base import Base
-    from ..core.run import Run
-    from ..options import EncodeOptions
+    from pybtf.base import Base
+    from pybtf.core.run import Run
+    from pybtf.options import EncodeOptions
 
 SUSPICIOUS = 4
 """So many structs of other sizes no module has on the right base."""

@@ -10,11 +10,10 @@ from pybtf.elf.layout import owners, section_addresses
 from pybtf.elf.symbols import function_table, function_table_meanwhile
 from pybtf.features import Features
 from pybtf.options import EncodeOptions
+from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import NamedTuple, record, replace
 from pybtf.support.timings import Timings
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from array import array
     from collections.abc import Callable, Iterable, Sequence

@@ -6,18 +6,17 @@ first few of each are looked up in the DWARF, by pyelftools, for a name and a pl
 
 from __future__ import annotations
 
-from ..errors import Place, shortened
-from ..report import Loss
+from pybtf.errors import Place, shortened
+from pybtf.report import Loss
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..core.run import LossInfo, Run
-    from ..dwarf.sections import DebugSections
-    from ..dwarf.slow import Dies
-    from ..elf.image import ElfImage
+    from pybtf.core.run import LossInfo, Run
+    from pybtf.dwarf.sections import DebugSections
+    from pybtf.dwarf.slow import Dies
+    from pybtf.elf.image import ElfImage
 
 MOST_EXAMPLES = 20
 """Of each sort of loss, so many are looked up."""
@@ -117,7 +116,7 @@ def _named(names: list[str]) -> list[dict[str, Any]]:
 
 
 def _words(image: ElfImage, sections: DebugSections, each: LossInfo) -> tuple[str, str]:
-    from ..dwarf.faults import fault_error, tag_name
+    from pybtf.dwarf.faults import fault_error, tag_name
 
     if each["whole_unit"]:
         error: Any = fault_error(image.path, each, sections)
@@ -132,7 +131,7 @@ def _words(image: ElfImage, sections: DebugSections, each: LossInfo) -> tuple[st
 
 
 def _dies(image: ElfImage, sections: DebugSections, run: Run) -> Dies:
-    from ..dwarf.slow import dies_of
+    from pybtf.dwarf.slow import dies_of
 
     return dies_of(image, sections, run.fates().units())
 

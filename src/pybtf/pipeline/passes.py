@@ -4,7 +4,8 @@ units to bytes. Below these two is what they call, in that order.
 
 Everything here runs once per file; what runs once per unit, type or symbol is in the compiled core. Nothing here knows
 the command line, and nothing in the core looks for files. The threads of a run are in run_threads.py, the messages of
-its errors in run_errors.py, and its part of the report in run_report.py.
+its errors in run_errors.py, and its part of the report in run_report.py. What most modules of a kernel do not need is
+imported where it is needed: a build starts a process for each of thousands of them.
 """
 
 from __future__ import annotations
@@ -24,12 +25,10 @@ from pybtf.options import EncodeOptions
 from pybtf.pipeline.loaded import LoadedFile, UnitValues, load, variable_ranges
 from pybtf.pipeline.run_report import fill
 from pybtf.report import Report
+from pybtf.support import TYPE_CHECKING
 from pybtf.support.process import keep
 from pybtf.support.timings import Timings
 
-# Known to type checkers under this name; importing `typing` takes longer than this module. What most modules of a
-# kernel do not need is imported where something needs it: a build starts a process for each of thousands.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 

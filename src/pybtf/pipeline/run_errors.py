@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pybtf.elf.image import ElfImage
 from pybtf.errors import EncodeError, InputError, InternalError, shortened
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pybtf.core.run import FaultInfo, Run
     from pybtf.pipeline.loaded import UnitValues

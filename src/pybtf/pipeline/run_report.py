@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pybtf.btf.kind_numbers import KIND_NAMES
 from pybtf.report import REASON_OF_DESCRIPTION, REASON_OF_FATE, REASON_OF_VARIABLE, Repeats, Report
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pybtf.core.run import Run
+from pybtf.support import TYPE_CHECKING
 from pybtf.support.light_thread import LightThread
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

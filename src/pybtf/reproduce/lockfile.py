@@ -12,12 +12,12 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from .._version import __version__
-from ..errors import InputError, Place
-from ..inputs import read_bounded
-from ..report import COMPATIBLE_WITH
-from ..support.records import record
-from .reproduce import Question, Result
+from pybtf._version import __version__
+from pybtf.errors import InputError, Place
+from pybtf.inputs import read_bounded
+from pybtf.report import COMPATIBLE_WITH
+from pybtf.reproduce.reproduce import Question, Result
+from pybtf.support.records import record
 
 SCHEMA = 1
 EXPECTED = "a lock file of pybtf reproduce"
@@ -58,7 +58,7 @@ def read_lock(path: str) -> dict[str, Locked]:
         with open(path, "rb") as file:
             text = read_bounded(file)
     except (OSError, ValueError) as error:
-        from ..unreadable import unreadable
+        from pybtf.unreadable import unreadable
 
         raise unreadable(path, error, EXPECTED) from error
     try:

@@ -23,15 +23,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError, NothingToEncode, Place, one_line
-from ..features import Features
-from ..options import available_cpus
-from ..scratch import Scratch
-from ..support.records import field, record, replace
+from pybtf.errors import InputError, NothingToEncode, Place, one_line
+from pybtf.features import Features
+from pybtf.options import available_cpus
+from pybtf.scratch import Scratch
+from pybtf.support.records import field, record, replace
 
 if TYPE_CHECKING:
-    from ..btf import BTF
-    from ..btf.compare import Comparison
+    from pybtf.btf import BTF
+    from pybtf.btf.compare import Comparison
 
 MAX_TRIED_JOBS = 8
 """Numbers of workers from 1 to this are tried one by one."""
@@ -213,7 +213,7 @@ def reproduce(
     try:
         os.stat(question.path)  # noqa: PTH116
     except (OSError, ValueError) as error:
-        from ..unreadable import unreadable
+        from pybtf.unreadable import unreadable
 
         raise unreadable(question.path, error, "an ELF file") from None
     with Scratch("pybtf-reproduce-") as place:
@@ -273,8 +273,8 @@ def explain(question: Question, a: bytes, b: bytes, other: str = "the other BTF"
 
     Raises `InputError` if one of them is malformed.
     """
-    from ..btf import BTF
-    from ..btf.compare import compare
+    from pybtf.btf import BTF
+    from pybtf.btf.compare import compare
 
     names = ("this encoding", other)
     if question.distilled:
@@ -296,7 +296,7 @@ def explain(question: Question, a: bytes, b: bytes, other: str = "the other BTF"
 
 def divide(data: bytes, name: str) -> tuple[bytes, bytes]:
     """Split BTF, and the distilled base that follows it. Raises `InputError` if the first has no sound header."""
-    from ..btf.header import read_header
+    from pybtf.btf.header import read_header
 
     header = read_header(data, Place(name))
     end = max(header.section(part)[1] for part in ("type", "str", "layout"))
@@ -305,8 +305,8 @@ def divide(data: bytes, name: str) -> tuple[bytes, bytes]:
 
 def _unit(path: str, a: BTF, b: BTF, id: int) -> str | None:
     """The unit that defines the type with this id, or something near it that has a name."""
-    from ..btf.compare import nearest_named
-    from ..dwarf.whence import defining_unit
+    from pybtf.btf.compare import nearest_named
+    from pybtf.dwarf.whence import defining_unit
 
     for btf in (a, b):
         if btf.first_id <= id < btf.end_id and (named := nearest_named(btf, id)) is not None:
@@ -324,7 +324,7 @@ def _data(scratch: Path) -> bytes | None:
 
 
 def _base_sha256(path: str | None) -> str | None:
-    from ..btf.files import read_btf
+    from pybtf.btf.files import read_btf
 
     return None if path is None else sha256(read_btf(path)[0]).hexdigest()
 

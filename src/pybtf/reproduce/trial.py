@@ -18,8 +18,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..errors import NothingToEncode, PybtfError
-from .reproduce import MARKER
+from pybtf.errors import NothingToEncode, PybtfError
+from pybtf.reproduce.reproduce import MARKER
 
 ROOM = "Name a folder that has it in TMPDIR, or raise the limit of file sizes (ulimit -f)."
 MILLISECONDS = 0.001
@@ -43,7 +43,7 @@ def main() -> int:
         return 1
     facts: dict[str, Any] = {"address_space": _address_space()}
     if task["companions"]:
-        from ..pipeline.companions import companions
+        from pybtf.pipeline.companions import companions
 
         facts["companions"] = [path for path, _ in companions(task["path"])]
     _tell(facts)
@@ -58,7 +58,7 @@ def _limit(size: int) -> None:
 
 
 def _encode(task: dict[str, Any]) -> bytes:
-    from ..api import encode
+    from pybtf.api import encode
 
     progress = _Disturbance(task["shuffle"]) if task["shuffle"] is not None else None
     encoded = encode(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from json import dumps
 from json.encoder import encode_basestring_ascii as quoted
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
+from pybtf.support import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

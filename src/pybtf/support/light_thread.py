@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from _thread import allocate_lock, start_new_thread
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
+from pybtf.support import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -11,8 +11,8 @@ What is supported is what is used: `frozen`, defaults, factories, `__post_init__
 
 from __future__ import annotations
 
-# Known to type checkers under this name; `typing` is itself one of the dear imports.
-TYPE_CHECKING = False
+from pybtf.support import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from functools import cached_property as cached_property

@@ -12,10 +12,9 @@ from __future__ import annotations
 import time
 from time import perf_counter_ns
 
-from .records import field, record
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import field, record
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

@@ -22,17 +22,17 @@ from __future__ import annotations
 import sys
 from array import array
 
-from ..btf.header import LAYOUT_LENGTH
-from ..btf.kinds import Kind, Linkage, pack_info
-from ..btf.reader import BTF
-from ..btf.strings import encode_name
-from ..btf.types import Datasec, Func, FuncProto, Int, Var
-from ..core.elf.symbols import SymbolError, SymbolSource
-from ..elf.constants import SHN_LORESERVE, SHT_SYMTAB
-from ..elf.image import ElfImage
-from ..elf.symbols import symbol_error, symbol_source
-from ..errors import PybtfError
-from ..support.records import record
+from pybtf.btf.header import LAYOUT_LENGTH
+from pybtf.btf.kinds import Kind, Linkage, pack_info
+from pybtf.btf.reader import BTF
+from pybtf.btf.strings import encode_name
+from pybtf.btf.types import Datasec, Func, FuncProto, Int, Var
+from pybtf.core.elf.symbols import SymbolError, SymbolSource
+from pybtf.elf.constants import SHN_LORESERVE, SHT_SYMTAB
+from pybtf.elf.image import ElfImage
+from pybtf.elf.symbols import symbol_error, symbol_source
+from pybtf.errors import PybtfError
+from pybtf.support.records import record
 
 SYMBOLS, CONFIG = ".ksyms", ".kconfig"
 DUMMY = b"dummy_ksym"

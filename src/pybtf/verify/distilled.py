@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 
-from ..btf.kind_numbers import (
+from pybtf.btf.kind_numbers import (
     ARRAY,
     CONST,
     ENUM,
@@ -24,17 +24,16 @@ from ..btf.kind_numbers import (
     UNION,
     VOLATILE,
 )
-from ..core.accept.accept_layer import Layer
-from . import words
-from .judge import MODULE, READ_SINCE, VMLINUX, judge
+from pybtf.core.accept.accept_layer import Layer
+from pybtf.support import TYPE_CHECKING
+from pybtf.verify import words
+from pybtf.verify.judge import MODULE, READ_SINCE, VMLINUX, judge
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .sources import Source
-    from .task import Base, Settings
+    from pybtf.verify.sources import Source
+    from pybtf.verify.task import Base, Settings
 
 _WRAPPERS = (ARRAY, TYPEDEF, VOLATILE, CONST, RESTRICT, TYPE_TAG)
 """What may stand between a member and the struct that it embeds."""
@@ -87,7 +86,17 @@ def target(layer: Layer, id: int) -> Target:
 
 def run_distilled(source: Source, settings: Settings) -> dict[str, Any]:
     """What is to be said of a module with a base of its own, on each vmlinux that is given."""
-    from .task import ACCEPTED, DISTILLED_SINCE, NOT_READ, REJECTED, WRONG, on_bases, refusal, result_of, versions_for
+    from pybtf.verify.task import (
+        ACCEPTED,
+        DISTILLED_SINCE,
+        NOT_READ,
+        REJECTED,
+        WRONG,
+        on_bases,
+        refusal,
+        result_of,
+        versions_for,
+    )
 
     assert source.data is not None
     assert source.base is not None

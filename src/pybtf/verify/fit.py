@@ -8,8 +8,8 @@ members over each other, may come from an unusual encoder, so two of these are n
 
 from __future__ import annotations
 
-from .judge import Judgement
-from .rules import NUMBERS
+from pybtf.verify.judge import Judgement
+from pybtf.verify.rules import NUMBERS
 
 PROOFS = tuple(
     NUMBERS[key]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from functools import cmp_to_key
 
-from ..core.btf.type_section import header_words
-from ..support.records import record
-from .rules import NUMBERS
+from pybtf.core.btf.type_section import header_words
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import record
+from pybtf.verify.rules import NUMBERS
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 

@@ -18,20 +18,18 @@ from collections import Counter
 from itertools import pairwise
 from struct import Struct
 
+from pybtf.btf.kinds import Kind
+from pybtf.btf.reader import BTF
+from pybtf.btf.types import DeclTag
 from pybtf.core.elf.symbols import SymbolError
+from pybtf.elf.constants import SHT_SYMTAB
+from pybtf.elf.image import ElfImage, Section
+from pybtf.elf.symbols import symbol_error, symbol_source
+from pybtf.errors import InputError, Place, counted
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import record
+from pybtf.verify.judge import LOST, ODD, REJECTED
 
-from ..btf.kinds import Kind
-from ..btf.reader import BTF
-from ..btf.types import DeclTag
-from ..elf.constants import SHT_SYMTAB
-from ..elf.image import ElfImage, Section
-from ..elf.symbols import symbol_error, symbol_source
-from ..errors import InputError, Place, counted
-from ..support.records import record
-from .judge import LOST, ODD, REJECTED
-
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

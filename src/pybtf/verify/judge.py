@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..core.accept.accept_layer import Layer
-from ..support.records import record
-from .header import check_header
-from .rules import FIT, GRAPH, NUMBERS, ORDER, RULES, SPECIAL, Rule
+from pybtf.core.accept.accept_layer import Layer
+from pybtf.support.records import record
+from pybtf.verify.header import check_header
+from pybtf.verify.rules import FIT, GRAPH, NUMBERS, ORDER, RULES, SPECIAL, Rule
 
 USER, VMLINUX, MODULE = LOADERS = ("user", "vmlinux", "module")
 
@@ -111,7 +111,7 @@ def judge(
     if loader == USER and counts.pop(_CHAIN_MISSING, 0):  # a reference to nothing, which has been said
         found[:] = [each for each in found if each[0] != _CHAIN_MISSING]
     if loader == USER and version >= 602 and result.first is None:
-        from .special import check_special
+        from pybtf.verify.special import check_special
 
         special = check_special(layer, version)
         if special is not None:

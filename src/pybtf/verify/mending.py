@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from ..btf.reader import BTF
-from ..btf.renumbering import renumbered
-from ..btf.types import (
+from pybtf.btf.reader import BTF
+from pybtf.btf.renumbering import renumbered
+from pybtf.btf.types import (
     Const,
     Datasec,
     DeclTag,
@@ -34,8 +34,8 @@ from ..btf.types import (
     Var,
     Volatile,
 )
-from ..btf.writer import BtfBuilder
-from ..features import SINCE
+from pybtf.btf.writer import BtfBuilder
+from pybtf.features import SINCE
 
 _FUNCTIONS, _VARIABLES, _LINKAGE, _EMPTY_SECTION, _FLAG_OF_ENUM, _CHAINS, _FREE_TAGS = 500, 502, 506, 512, 600, 519, 702
 

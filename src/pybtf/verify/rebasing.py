@@ -7,9 +7,9 @@ size, members and values there, since the module was compiled with them; what is
 
 from __future__ import annotations
 
-from ..btf.reader import BTF
-from ..btf.renumbering import renumbered
-from ..btf.types import (
+from pybtf.btf.reader import BTF
+from pybtf.btf.renumbering import renumbered
+from pybtf.btf.types import (
     Array,
     Composite,
     Const,
@@ -23,11 +23,10 @@ from ..btf.types import (
     Var,
     Volatile,
 )
-from ..btf.writer import BtfBuilder
-from ..errors import InputError
+from pybtf.btf.writer import BtfBuilder
+from pybtf.errors import InputError
+from pybtf.support import TYPE_CHECKING
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..errors import counted
-from .task import ACCEPTED, MISSING, NOT_READ, REJECTED, WRONG
-from .words import lines
+from pybtf.errors import counted
+from pybtf.support import TYPE_CHECKING
+from pybtf.verify.task import ACCEPTED, MISSING, NOT_READ, REJECTED, WRONG
+from pybtf.verify.words import lines
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import errno
 
-from ..support.records import record
+from pybtf.support.records import record
 
 ENOTSUPP = 524
 """Known to kernels only: user space has no name for it."""

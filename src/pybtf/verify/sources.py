@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import os
 
-from ..btf.elf_sections import ElfSections, dwarf_hint
-from ..btf.files import MAGIC, RUNNING, read_release, read_rest
-from ..btf.opening import EXPECTED, STANDARD_INPUT, check_start, is_split, read_standard_input
-from ..elf.constants import EM_BPF, ET_REL
-from ..elf.image import ElfImage
-from ..elf.modules import is_module, release_of_module
-from ..elf.packed import open_module, unpack
-from ..errors import InputError, Place
-from ..support.records import record
-from .judge import MODULE, USER, VMLINUX
+from pybtf.btf.elf_sections import ElfSections, dwarf_hint
+from pybtf.btf.files import MAGIC, RUNNING, read_release, read_rest
+from pybtf.btf.opening import EXPECTED, STANDARD_INPUT, check_start, is_split, read_standard_input
+from pybtf.elf.constants import EM_BPF, ET_REL
+from pybtf.elf.image import ElfImage
+from pybtf.elf.modules import is_module, release_of_module
+from pybtf.elf.packed import open_module, unpack
+from pybtf.errors import InputError, Place
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import record
+from pybtf.verify.judge import MODULE, USER, VMLINUX
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from io import BufferedReader
 
-    from .completion import Completed
+    from pybtf.verify.completion import Completed
 
 _ELF = b"\x7fELF"
 _RUNNING_FOLDER = RUNNING.rpartition("/")[0]
@@ -68,7 +67,7 @@ def open_source(path: str) -> Source:
                 check_start(start, path)
                 return source_of(read_rest(stream, start, path), path)
     except OSError as error:
-        from ..unreadable import unreadable
+        from pybtf.unreadable import unreadable
 
         raise unreadable(path, error, EXPECTED) from error
     with open_module(path) as image:
@@ -93,7 +92,7 @@ def source_of(data: bytes, name: str) -> Source:
     if data.startswith(_ELF):
         return _of_image(ElfImage(name, data, stored=stored), name, packed=packed)
     if data and data[:2] not in MAGIC:
-        from ..elf.unlike import unlike
+        from pybtf.elf.unlike import unlike
 
         raise unlike(name, data, EXPECTED)
     return _raw(data, name)
@@ -130,7 +129,7 @@ def _of_image(image: ElfImage, path: str, *, packed: bool = False) -> Source:
     data = bytes(image.data(section)) if section is not None else None
     completed = None
     if data is not None and (image.etype, image.machine) == (ET_REL, EM_BPF):
-        from .completion import complete
+        from pybtf.verify.completion import complete
 
         completed = complete(data, image)
     return Source(

@@ -10,10 +10,10 @@ import errno
 from collections.abc import Iterator
 from contextlib import suppress
 
-from ..btf.kind_numbers import ARRAY, CONST, DECL_TAG, PTR, RESTRICT, STRUCT, TYPE_TAG, TYPEDEF, VOLATILE
-from ..core.accept.accept_layer import Layer
-from ..support.records import record
-from .rules import NUMBERS
+from pybtf.btf.kind_numbers import ARRAY, CONST, DECL_TAG, PTR, RESTRICT, STRUCT, TYPE_TAG, TYPEDEF, VOLATILE
+from pybtf.core.accept.accept_layer import Layer
+from pybtf.support.records import record
+from pybtf.verify.rules import NUMBERS
 
 _MODIFIERS = (TYPEDEF, VOLATILE, CONST, RESTRICT, TYPE_TAG)
 MAX_FIELDS = 11

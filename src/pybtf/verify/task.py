@@ -5,21 +5,20 @@ What comes of it has only numbers, texts, lists and dicts: `--json` prints it, a
 
 from __future__ import annotations
 
-from ..btf.opening import base_beside
-from ..core.accept.accept_layer import Layer
-from ..errors import InputError, Place
-from ..support.records import field, record
-from . import words
-from .fit import evidence, is_wrong
-from .judge import MODULE, NEWEST, READ_SINCE, USER, VERSIONS, VMLINUX, Judgement, judge
-from .sources import Source, open_source
+from pybtf.btf.opening import base_beside
+from pybtf.core.accept.accept_layer import Layer
+from pybtf.errors import InputError, Place
+from pybtf.support import TYPE_CHECKING
+from pybtf.support.records import field, record
+from pybtf.verify import words
+from pybtf.verify.fit import evidence, is_wrong
+from pybtf.verify.judge import MODULE, NEWEST, READ_SINCE, USER, VERSIONS, VMLINUX, Judgement, judge
+from pybtf.verify.sources import Source, open_source
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .distilled import Targets
+    from pybtf.verify.distilled import Targets
 
 ACCEPTED, REJECTED, WRONG, NOT_READ, MISSING = "accepted", "rejected", "wrong base", "not read", "missing"
 DISTILLED_SINCE = 611
@@ -112,7 +111,7 @@ def run(path: str, settings: Settings) -> dict[str, Any]:
     if loader != MODULE:
         return _judged(source, settings, _judge_all(source, loader, settings, None))
     if source.base is not None:
-        from .distilled import run_distilled
+        from pybtf.verify.distilled import run_distilled
 
         return run_distilled(source, settings)
     bases = settings.bases or [_base_beside(source, path, settings)]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ..btf.kind_numbers import KIND_NAMES
-from .judge import LOST, MODULE, NEWEST, ODD, REJECTED, UNNOTICED, USER, Judgement, errno_of, severity
-from .rules import ERRNO_NAMES, PARAMETERS, RULES, SPECIAL
+from pybtf.btf.kind_numbers import KIND_NAMES
+from pybtf.support import TYPE_CHECKING
+from pybtf.verify.judge import LOST, MODULE, NEWEST, ODD, REJECTED, UNNOTICED, USER, Judgement, errno_of, severity
+from pybtf.verify.rules import ERRNO_NAMES, PARAMETERS, RULES, SPECIAL
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
@@ -44,7 +43,7 @@ def kernel_message(finding: Finding, version: int = NEWEST) -> str:
 def plain_text(finding: Finding) -> str:
     rule = RULES[finding[0]]
     if rule.about == SPECIAL:
-        from .special import TEXTS
+        from pybtf.verify.special import TEXTS
 
         return TEXTS.get(finding[3], "a field that the kernel knows, at a place where another is")
     return _singular(rule.text.format(**fields(finding)))
