@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from struct import unpack_from
+from struct import error, unpack_from
 
 from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError
@@ -22,8 +22,8 @@ def count_units(image: ElfImage) -> int:
             if length == 0xFFFFFFFF:
                 (length,) = unpack_from(f"{image.order}Q", data, at + 4)
                 size = 12
-        except Exception:
-            length = len(data)
+        except error:
+            raise InputError(image.place(section, at), "the end of the section", "the header of a unit") from None
         if length == 0 or length > len(data) - at - size:
             raise InputError(image.place(section, at), f"the unit length {length:#x}", "one within the section")
         at += size + length
