@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import subprocess
 import zlib
 from collections import Counter
@@ -164,13 +165,9 @@ def test_what_does_not_fit_is_named(tmp_path: Path, debug_root: Path) -> None:
     with pytest.raises(NothingToEncode) as caught:
         encode(path)
     text = str(caught.value)
-    assert f"Looked for its debug file (build id {ID.hex()}, debug link to x.debug) as " in text
-    for place in (
-        f"{debug_root}/.build-id/00/{ID.hex()[2:]}.debug",
-        f"{tmp_path}/.debug/x.debug",
-        f"{debug_root}/x.debug",
-    ):
-        assert place in text
+    first = f"{debug_root}/.build-id/00/{ID.hex()[2:]}.debug"
+    looked = f"Looked for its debug file (build id {ID.hex()}, debug link to x.debug) as {first} and in "
+    assert re.search(re.escape(looked) + r"\d other places", text)
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 8, b"name", b"name\0\0\0\0\1\2\3"])

@@ -24,7 +24,7 @@ from struct import unpack
 
 from pybtf.elf.image import ElfImage
 from pybtf.elf.notes import build_id
-from pybtf.errors import InputError, NothingToEncode, shortened
+from pybtf.errors import InputError, NothingToEncode, counted, shortened
 from pybtf.support import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -170,10 +170,11 @@ def _nothing(
     found = "has no DWARF (.debug_info)"
     if refused:
         found += f", and no other file has it: {'; '.join(refused)}"
-    hint = "Build with -g, or name the file that was not stripped."
+    hint = "Build with -g, name the file that was not stripped, or install its debug package."
     traces = [f"build id {shortened(identity.hex())}"] if identity else []
     if link is not None:
         traces.append(f"debug link to {shortened(link[0])}")
     if traces:
-        hint += f" Looked for its debug file ({', '.join(traces)}) as {', '.join(map(shortened, tried))}."
+        more = f" and in {counted(len(tried) - 1, 'other place')}" if len(tried) > 1 else ""
+        hint += f" Looked for its debug file ({', '.join(traces)}) as {shortened(tried[0])}{more}."
     return NothingToEncode(image.place(), found, "debug information", hint)
