@@ -454,6 +454,7 @@ def test_damage_gives_findings() -> None:
     """Whatever is in the words and in the header: an answer, for each loader, and on a base."""
     chooser = random.Random(16)
     base = judge(Maker().add(PTR, 0, 0).struct("list_head", 16, ("next", 2, 0)).make(), VMLINUX).layer
+    broken: set[int] = set()
     for seed in range(150):
         made = randbtf.RandomBtf(seed)
         source = made.make()
@@ -464,8 +465,14 @@ def test_damage_gives_findings() -> None:
                 data[at] = chooser.choice((0, 1, 0x7F, 0xFF, chooser.randrange(256)))
             cut = bytes(data[: chooser.choice((len(data), chooser.randrange(len(data))))])
             for loader in (USER, VMLINUX, MODULE):
-                judge(cut, loader, chooser.choice(VERSIONS), little=made.order == "<")
+                version = chooser.choice(VERSIONS)
+                found = judge(cut, loader, version, little=made.order == "<")
+                again = judge(cut, loader, version, little=made.order == "<")
+                assert (found.found, found.counts) == (again.found, again.counts)
+                assert all(each[0] in found.counts for each in found.found)
+                broken |= found.counts.keys()
             judge(cut, MODULE, base=base)
+    assert len(broken) > 30
 
 
 def test_a_prototype_that_many_functions_share_is_looked_through_once() -> None:

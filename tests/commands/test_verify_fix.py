@@ -308,7 +308,10 @@ def test_shapes_of_shapes_stay_small() -> None:
 def test_what_is_only_pointed_to_may_have_grown() -> None:
     types = kernel_types()
     types[3] = Struct("task", 32, types[3].members)  # type: ignore[attr-defined]
-    rebase(module(made(kernel_types())), made(types))
+    split, new = module(made(kernel_types())), made(types)
+    data, count = rebase(split, new)
+    assert count
+    assert [type(each) for each in BTF.from_bytes(data, new)] == [type(each) for each in split]
 
 
 def test_an_elf_file_becomes_one_with_other_btf(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
