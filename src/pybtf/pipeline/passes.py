@@ -2,10 +2,10 @@
 and symbols, makes the run, and fills the report at the end. In between it calls `_encode`, which has the passes from
 units to bytes. Below these two is what they call, in that order.
 
-Everything here runs once per file; what runs once per unit, type or symbol is in the compiled core. Nothing here knows
-the command line, and nothing in the core looks for files. The threads of a run are in run_threads.py, the messages of
-its errors in run_errors.py, and its part of the report in run_report.py. What most modules of a kernel do not need is
-imported where it is needed: a build starts a process for each of thousands of them.
+Everything here runs once per file; what runs once per unit, type or symbol is in the compiled core. Nothing here reads
+the command line, though hints name its options, and nothing in the core looks for files. The threads of a run are in
+run_threads.py, the messages of its errors in run_errors.py, and its part of the report in run_report.py. What most
+modules of a kernel do not need is imported where it is needed: a build starts a process for each of thousands of them.
 """
 
 from __future__ import annotations
@@ -279,19 +279,6 @@ def _encode(
         return _bytes_of(run, image, options.jobs, features.distilled_base)
 
 
-def _why_nothing(options: EncodeOptions, report: Report) -> str:
-    """Why it may be that no unit has anything to encode, and what to do then."""
-    if report.losses:
-        from pybtf.pipeline.losses import LEFT_OUT
-
-        left_out = "; ".join(loss.what for loss in report.losses if loss.instead == LEFT_OUT)
-        if left_out:
-            return f"Left out: {left_out}. Without --degrade, the message says what was expected."
-    if options.lang is None and options.lang_exclude is None:
-        return ""
-    return "If units are left out by language, see --lang and --lang-exclude."
-
-
 def _check_order(images: list[ElfImage], base: Base | None) -> None:
     """Raise `InputError` unless all have one byte order."""
     for image in images:
@@ -352,6 +339,17 @@ def _tell_of_stripped(images: list[ElfImage], report: Report) -> None:
                 f"{image.path}: nothing is in the BTF of objects that have values and no DWARF any more (pybtf cc "
                 f"--strip-dwarf), {count} of them; pybtf merge makes BTF of values"
             )
+
+
+def _freeze_symbols(files: list[LoadedFile], features: Features, report: Report) -> None:
+    """Mark the kfuncs in the function tables, which do not change any more after that."""
+    image = files[0].image
+    if features.decl_tag_kfuncs and image.section(".BTF_ids") is not None:
+        from pybtf.elf.kfuncs import mark_kfuncs
+
+        report.warnings += mark_kfuncs(image, files[0].symbols)
+    for file in files:
+        file.symbols.freeze()
 
 
 def _new_run(
@@ -428,17 +426,6 @@ def _scan(file: LoadedFile, run: Run, features: Features) -> None:
     _check(file.image, run)
 
 
-def _freeze_symbols(files: list[LoadedFile], features: Features, report: Report) -> None:
-    """Mark the kfuncs in the function tables, which do not change any more after that."""
-    image = files[0].image
-    if features.decl_tag_kfuncs and image.section(".BTF_ids") is not None:
-        from pybtf.elf.kfuncs import mark_kfuncs
-
-        report.warnings += mark_kfuncs(image, files[0].symbols)
-    for file in files:
-        file.symbols.freeze()
-
-
 def _work(run: Run, jobs: int, progress: Progress | None) -> None:
     """Decode and encode all units that are left, on all workers."""
     on_slice = progress or _nobody_looks
@@ -469,6 +456,19 @@ def _side_by_side(jobs: int, work: Callable[[], None], other: Callable[[], None]
     from pybtf.pipeline.run_threads import side_by_side
 
     side_by_side(work, other)
+
+
+def _why_nothing(options: EncodeOptions, report: Report) -> str:
+    """Why it may be that no unit has anything to encode, and what to do then."""
+    if report.losses:
+        from pybtf.pipeline.losses import LEFT_OUT
+
+        left_out = "; ".join(loss.what for loss in report.losses if loss.instead == LEFT_OUT)
+        if left_out:
+            return f"Left out: {left_out}. Without --degrade, the message says what was expected."
+    if options.lang is None and options.lang_exclude is None:
+        return ""
+    return "If units are left out by language, see --lang and --lang-exclude."
 
 
 def _check(image: ElfImage, run: Run, values: UnitValues | None = None) -> None:
