@@ -53,5 +53,16 @@ def encode(
 
     file = path_of(path)
     check_progress(progress)
-    options = make_options(features, jobs, lang, lang_exclude, base, standalone, force_base, degrade, for_kernel, dwp)
+    options = make_options(
+        features,
+        jobs,
+        lang=lang,
+        lang_exclude=lang_exclude,
+        base=base,
+        standalone=standalone,
+        force_base=force_base,
+        degrade=degrade,
+        for_kernel=for_kernel,
+        dwp=dwp,
+    )
     return encode_file(file, options, progress)

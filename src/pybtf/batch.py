@@ -92,7 +92,18 @@ def encode_many(
         raise UsageError("encode_many takes a sequence of paths, and this is one path; expected [path]")
     files = [path_of(path) for path in items_of(paths, "paths", "a sequence of paths")]
     check_progress(progress)
-    options = make_options(features, jobs, lang, lang_exclude, base, standalone, force_base, degrade, for_kernel, dwp)
+    options = make_options(
+        features,
+        jobs,
+        lang=lang,
+        lang_exclude=lang_exclude,
+        base=base,
+        standalone=standalone,
+        force_base=force_base,
+        degrade=degrade,
+        for_kernel=for_kernel,
+        dwp=dwp,
+    )
     options = replace(options, base=open_base(options.base, Timings()))
     return _outcomes(files, options, progress)
 

@@ -63,6 +63,7 @@ class EncodeOptions:
 def make_options(
     features: str | Sequence[str] | Features = "default",
     jobs: int | None = None,
+    *,
     lang: str = "",
     lang_exclude: str = "",
     base: str | bytes | os.PathLike[str] | Base | None = None,

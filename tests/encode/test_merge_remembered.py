@@ -86,7 +86,7 @@ class Link:
         self, cache: Path | None = None, jobs: int = 1, lang: str = "", lang_exclude: str = ""
     ) -> tuple[Any, bool]:
         """The BTF and what is said of it, or the error; and whether it was remembered."""
-        options = make_options(self.features, jobs, lang, lang_exclude)
+        options = make_options(self.features, jobs, lang=lang, lang_exclude=lang_exclude)
         report = Report("program", jobs=jobs)
         memory = None
         with ElfImage("program", bytes(self.content)) as image:

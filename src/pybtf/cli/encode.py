@@ -61,7 +61,16 @@ def encode(
             raise UsageError(f"{option} names no language")
     wanted = feature_names.Features.parse(*features)
     options = make_options(
-        wanted, jobs, lang or "", lang_exclude or "", base, standalone, force_base, degrade, for_kernel, dwp
+        wanted,
+        jobs,
+        lang=lang or "",
+        lang_exclude=lang_exclude or "",
+        base=base,
+        standalone=standalone,
+        force_base=force_base,
+        degrade=degrade,
+        for_kernel=for_kernel,
+        dwp=dwp,
     )
     notes = feature_names.notes(*features)
     if options.without:

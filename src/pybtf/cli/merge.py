@@ -79,7 +79,14 @@ def merge(
     if lang is None and lang_exclude is None:
         lang_exclude = excluded_by_environment()
     options = make_options(
-        Features.parse(*features), jobs, lang or "", lang_exclude or "", base, standalone, force_base, False, for_kernel
+        Features.parse(*features),
+        jobs,
+        lang=lang or "",
+        lang_exclude=lang_exclude or "",
+        base=base,
+        standalone=standalone,
+        force_base=force_base,
+        for_kernel=for_kernel,
     )
     from pybtf.cli.single import run
     from pybtf.merging.linked import Sources

@@ -142,7 +142,15 @@ def _questions(
             raise UsageError(f"{option} names no language")
     first = Question(files[0], features or ("default",), lang or "", lang_exclude or "", base, standalone, force_base)
     # Finds misspelt names before any work.
-    make_options(first.features, 1, first.lang, first.lang_exclude, base, standalone, force_base)
+    make_options(
+        first.features,
+        1,
+        lang=first.lang,
+        lang_exclude=first.lang_exclude,
+        base=base,
+        standalone=standalone,
+        force_base=force_base,
+    )
     if base is None and not standalone:
         from pybtf.pipeline.belonging import refuse_modules
 

@@ -207,7 +207,17 @@ def kernel_options(
     """As `make_options`; unless languages are given, or it degrades, those are left out that kernels leave out."""
     if lang_exclude is None:
         lang_exclude = "" if lang or degrade else LANG_EXCLUDE
-    return make_options(features, jobs, lang, lang_exclude, base, standalone, force_base, degrade, dwp=dwp)
+    return make_options(
+        features,
+        jobs,
+        lang=lang,
+        lang_exclude=lang_exclude,
+        base=base,
+        standalone=standalone,
+        force_base=force_base,
+        degrade=degrade,
+        dwp=dwp,
+    )
 
 
 def inquire(

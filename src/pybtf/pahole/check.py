@@ -57,7 +57,7 @@ def check() -> int:
     from pybtf.report import Report
 
     name = "the example of --check"
-    options = make_options(Features(), 1, "", "", None)
+    options = make_options(Features(), 1)
     with ElfImage(name, example()) as image:
         made = bytes(encode_images([image], options, None, Report(name), None).data)
     if made != BTF:
