@@ -4,6 +4,7 @@ The children run the real command line with another `encode_file`, so that the m
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import signal
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from pybtf.elf.image import Source
 from tests.builders.elfwriter import Section, elf
 from tests.conftest import ROOT, environment
 
@@ -88,6 +90,13 @@ def test_an_interrupt_waits_for_a_file_with_a_temporary_name(tmp_path: Path) -> 
     printed, said = process.communicate(timeout=60)
     assert (process.returncode, printed) == (130, "left\n")
     assert said == "pybtf: error: interrupted\n"
+
+
+def test_an_interrupt_while_a_file_is_closed(tmp_path: Path) -> None:
+    """The argument goes between the signal and Python's next look at it: in a `__del__` there it would be lost."""
+    (tmp_path / "a.elf").write_bytes(b"x")
+    with pytest.raises(KeyboardInterrupt):
+        getattr(ctypes.CDLL(None), "raise")(signal.SIGINT, ctypes.py_object(Source(str(tmp_path / "a.elf"))))
 
 
 def test_truncated_meanwhile(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ import stat
 from pybtf.core.elf.section_table import Section as Section
 from pybtf.core.elf.section_table import SectionNameError, SectionTable, read_section, read_sections
 from pybtf.core.elf.symbols import SymbolSource
+from pybtf.core.support.mapped_file import OwnDescriptor
 from pybtf.elf.constants import SHF_COMPRESSED, SHN_UNDEF, SHN_XINDEX, SHT_NOBITS, SHT_NULL
 from pybtf.errors import InputError, Place
 from pybtf.support import TYPE_CHECKING
@@ -430,11 +431,10 @@ class Source:
     Raises `InputError` for everything that can be wrong with a path. The file is closed when nobody holds this.
     """
 
-    __slots__ = ("_fd", "path", "status")
+    __slots__ = ("_fd", "_own", "path", "status")
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._fd = -1
         try:
             # O_NONBLOCK: opening a FIFO must not wait for a writer.
             self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -442,6 +442,7 @@ class Source:
             from pybtf.unreadable import unreadable
 
             raise unreadable(path, error, _EXPECTED) from None
+        self._own = OwnDescriptor(self._fd)
         self.status = os.fstat(self._fd)
         if not stat.S_ISREG(self.status.st_mode):
             if stat.S_ISDIR(self.status.st_mode):
@@ -451,10 +452,6 @@ class Source:
             raise not_regular(path, _EXPECTED, pipe=stat.S_ISFIFO(self.status.st_mode))
         if self.status.st_size == 0:
             raise InputError(path, "is empty", _EXPECTED)
-
-    def __del__(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
 
     def fileno(self) -> int:
         """The descriptor of the file, which is open as long as this object is there."""

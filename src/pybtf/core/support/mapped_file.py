@@ -10,7 +10,14 @@ import cython
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
 from cython.cimports.cpython.exc import PyErr_SetFromErrno
-from cython.cimports.pybtf.core.support.mapped_file import FileState, give_back_around, map_file, unmap, written_since
+from cython.cimports.pybtf.core.support.mapped_file import (
+    FileState,
+    close_file,
+    give_back_around,
+    map_file,
+    unmap,
+    written_since,
+)
 
 
 @cython.final
@@ -46,6 +53,23 @@ class MappedFile:
 
     def __getbuffer__(self, view: cython.pointer[cython.Py_buffer], flags: cython.int):
         PyBuffer_FillInfo(view, self, self.p, self.n, True, flags)
+
+
+@cython.final
+@cython.cclass
+class OwnDescriptor:
+    """Closes the descriptor `number` when nobody holds this. It does so without Python: an interrupt that a `__del__`
+    meets is lost, and the program goes on.
+    """
+
+    number: cython.int
+
+    def __cinit__(self, number: cython.int):
+        self.number = number
+
+    def __dealloc__(self):
+        with cython.nogil:  # it takes a while if that removes the file
+            close_file(self.number)
 
 
 def own(values):
