@@ -13,7 +13,7 @@ import pytest
 
 from pybtf.cli import console
 from pybtf.cli.main import main
-from pybtf.cli.progress import Progress, duration
+from pybtf.cli.progress import Progress, _fitting, duration
 from pybtf.cli.request import Request, tell_warnings
 from pybtf.cli.summary import size
 from tests.conftest import ROOT, environment
@@ -72,6 +72,14 @@ def test_bar_is_drawn_seldom_and_cleared() -> None:
     assert frames[-1] == "\x1b[K"
     assert "100 %  2,000/2,000 units  0 s, finishing" in frames[-2]
     assert all(len(frame.removesuffix("\x1b[K")) < 80 for frame in frames)
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "expected"),
+    [("abc", 3, "abc"), ("abcd", 3, "abc"), ("漢字x", 5, "漢字x"), ("漢字x", 4, "漢字"), ("漢字", 3, "漢")],
+)
+def test_a_bar_never_wraps(text: str, columns: int, expected: str) -> None:
+    assert _fitting(text, columns) == expected
 
 
 @pytest.mark.parametrize(

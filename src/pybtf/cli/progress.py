@@ -72,7 +72,7 @@ class Progress:
     def _show(self, text: str) -> None:
         self._drawn = True
         # A line that wraps could not be drawn over.
-        _write(f"\r{text[: _columns() - 1]}\x1b[K" if self._bar else f"{text}\n")
+        _write(f"\r{_fitting(text, _columns() - 1)}\x1b[K" if self._bar else f"{text}\n")
 
 
 def duration(seconds: float) -> str:
@@ -83,6 +83,17 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def _fitting(text: str, columns: int) -> str:
+    """As much of the text as there is room for: signs of East Asia take two columns."""
+    from unicodedata import east_asian_width
+
+    for number, sign in enumerate(text):
+        columns -= 2 if east_asian_width(sign) in "WF" else 1
+        if columns < 0:
+            return text[:number]
+    return text
 
 
 def _columns() -> int:
