@@ -113,6 +113,13 @@ def test_a_trial_that_crashes_is_a_difference(plant: Callable[..., None]) -> Non
     assert (trial.same, trial.problem) == (False, "ended with status 1: KeyError: 'oops'")
 
 
+def test_a_trial_that_cannot_start_is_a_difference() -> None:
+    """Of what Python prints then, the last line is empty or says nothing."""
+    unseeded = Circumstance("unseeded", "with a seed that is none", environment={"PYTHONHASHSEED": "x"})
+    trial = reproduce(Question(str(ELF)), [unseeded]).trials[1]
+    assert trial.problem.startswith("ended with status 1: Fatal Python error: ")
+
+
 def test_little_memory_is_really_little(plant: Callable[..., None]) -> None:
     plant("resource.getrlimit(resource.RLIMIT_AS)[0] > 0", "hoard = bytearray(256 << 20)")
     trial = reproduce(Question(str(ELF)), [circumstance("little memory")]).trials[1]

@@ -390,9 +390,11 @@ def _problem(status: int, stderr: bytes) -> str:
     problem = str(_facts(stderr).get("problem", ""))
     if problem:
         return problem
-    lines = stderr.decode("utf-8", "backslashreplace").splitlines()
+    lines = [line for line in stderr.decode("utf-8", "backslashreplace").splitlines() if line.strip()]
     end = f"ended by signal {-status}" if status < 0 else f"ended with status {status}"
-    return f"{end}: {lines[-1]}" if lines else end
+    # What Python cannot start for comes first, an exception last.
+    fatal = [line for line in lines if line.startswith("Fatal Python error: ")]
+    return ": ".join([end, *(fatal or lines)[-1:]])
 
 
 class _input:
