@@ -13,6 +13,7 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -567,6 +568,9 @@ def test_a_folder_that_nobody_may_write_to(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "there").touch()
     require_folder(str(tmp_path / "there"))
     with pytest.raises(OutputError, match="no permission to write in"):
+        require_folder(str(tmp_path / "new"))
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_RDONLY))
+    with pytest.raises(OutputError, match="the filesystem is read-only"):
         require_folder(str(tmp_path / "new"))
 
 

@@ -419,7 +419,8 @@ def require_folder(path: str) -> None:
         number = errno.ENOTDIR if os.path.exists(folder) else errno.ENOENT
         raise OutputError(not_written(path, OSError(number, "")))
     if not os.path.exists(path) and not os.access(folder, os.W_OK | os.X_OK):
-        raise OutputError(not_written(path, PermissionError(errno.EACCES, "")))
+        number = errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES
+        raise OutputError(not_written(path, OSError(number, "")))
 
 
 def not_written(path: str, error: OSError, advice: str = "") -> str:
