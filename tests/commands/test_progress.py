@@ -6,8 +6,10 @@ import errno
 import io
 import os
 import pty
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -72,6 +74,38 @@ def test_bar_is_drawn_seldom_and_cleared() -> None:
     assert frames[-1] == "\x1b[K"
     assert "100 %  2,000/2,000 units  0 s, finishing" in frames[-2]
     assert all(len(frame.removesuffix("\x1b[K")) < 80 for frame in frames)
+
+
+TRUNCATED = """
+import mmap, os, sys
+import pybtf.pipeline.passes
+from pybtf.cli import progress
+from pybtf.cli.main import main
+progress.FIRST_AFTER = 0.0
+
+def encode_file(path, options, progress):
+    progress(1, 2)
+    with open(path, "r+b") as file:
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        os.truncate(file.fileno(), 0)
+        data[-1]
+
+pybtf.pipeline.passes.encode_file = encode_file
+pid = os.fork()
+if not pid:
+    os._exit(main([COMMAND, os.environ["INPUT"]]))
+os.waitpid(pid, 0)
+"""
+
+
+@pytest.mark.parametrize("command", ["encode", "size"])
+def test_a_message_in_the_place_of_a_bar(command: str, tmp_path: Path) -> None:
+    """The input is truncated meanwhile."""
+    file = tmp_path / "vmlinux"
+    shutil.copy(ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf", file)
+    shown = on_terminal(TRUNCATED.replace("COMMAND", repr(command)), INPUT=str(file))
+    assert shown.startswith("\rvmlinux  ")
+    assert f"\x1b[K\r\x1b[Kpybtf: error: {file}: cannot be read any more: " in shown
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ class Failure:
 
 def run(request: Request, options: EncodeOptions, base: Opening) -> int:
     """Encode all files and say what was done. `base`: that of the options. The exit status."""
-    with mapped():
+    with mapped(bar=console.is_terminal()):
         return _run(request, options, base)
 
 

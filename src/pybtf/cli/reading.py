@@ -64,7 +64,7 @@ def encode(path: str, base: tuple[bytes, str] | None) -> bytes:
     options = make_options(base=below, standalone=below is None)
     terminal = console.is_terminal()
     label = printable(os.path.basename(path))  # noqa: PTH119 - a text, not a path
-    with mapped(path), PromptInterrupt(), Progress(label, bar=terminal, shown=terminal) as progress:
+    with mapped(path, bar=terminal), PromptInterrupt(), Progress(label, terminal, shown=terminal) as progress:
         try:
             encoded = encode_file(path, options, progress)
         except EncodeError:

@@ -48,7 +48,7 @@ def run(request: Request, options: EncodeOptions, encode: Encode | None = None) 
 
     if options.base is None:
         part_memory()
-    with mapped(request.files[0]):
+    with mapped(request.files[0], bar=console.is_terminal()):
         try:
             outputs = (
                 ("--detached OUT", request.detached), ("--report JSON", request.report),

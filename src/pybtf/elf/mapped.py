@@ -10,7 +10,10 @@ from pybtf.errors import printable
 TRUNCATED = "it was truncated meanwhile, or its disk fails"
 
 
-def mapped(path: str | None = None, program: str = "pybtf") -> BusErrorMessage:
-    """A context manager for whatever reads this file, or several. Not to be used within itself."""
+def mapped(path: str | None = None, program: str = "pybtf", bar: bool = False) -> BusErrorMessage:
+    """A context manager for whatever reads this file, or several. Not to be used within itself. `bar`: standard error
+    is a terminal, where a bar may stand that the message has to replace.
+    """
+    start = "\r\x1b[K" if bar else ""
     what = "a file" if path is None else f"{printable(path)}:"
-    return BusErrorMessage(os.fsencode(f"{program}: error: {what} cannot be read any more: {TRUNCATED}\n"))
+    return BusErrorMessage(os.fsencode(f"{start}{program}: error: {what} cannot be read any more: {TRUNCATED}\n"))
