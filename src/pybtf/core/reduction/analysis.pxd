@@ -26,17 +26,17 @@ cdef struct Slot:               # a name that a class mentions directly; first u
     uint32_t odd_usual          # ... are odd, and the name has a usual definition
 
 cdef struct Mask:               # what some types of a class have in the first 64 of its slots, a bit for each
-    uint32_t next               # of the class; 0 none
+    uint32_t next               # of the class, plus 1; 0 none
     bint odd                    # whether these types are
     uint64_t defined            # usual types: a definition; odd types: one that is surely another than the usual one
     uint64_t same_class         # odd types: a definition of the usual class, but odd
     uint32_t wild               # odd types: 1 if something wild is met at once
 
 cdef struct Variants:           # of a class that is not compared, as far as they have been met
-    uint32_t name               # the only name it mentions; 0: it is not passed over (see unit_names.py)
-    uint32_t known[2]           # of a class with one slot: with the name declared, and defined; else the last two
-    uint32_t defined[2]         # of these two, if the class has no more than 32 slots: a bit for each name; of a class
-                                # that is passed over, the first unit that has it
+    uint32_t name               # of a plain class (see unit_names.py): the only name it mentions; 0: it is not plain
+    uint32_t known[2]           # of a plain class: with the name declared, and defined; else the last two; 0 none yet
+    uint32_t defined[2]         # for each of these: of a plain class, the first unit that has it; else, if there are
+                                # no more than 32 slots, a bit for each that is a name and that the unit defines
 
 cdef enum:                      # marks of a class or a key
     OCCURS = 1                  # some unit has a type of this class
@@ -57,6 +57,7 @@ cdef enum:                      # marks of a class or a key
 
 cdef enum:                      # tints of a class in the unit at hand, while the class list is rewritten
     UNDECIDED = 1               # usual types that may be taken for odd ones; what is not compared and refers to them
+    LEADING = 2                 # in resolved.py, of a class or key: it reaches a compared one of these
 
 cdef enum:                      # of a class: what is to be done where a unit has a type of it
     WATCHED = 1                 # its entry may change, or decides something
@@ -74,7 +75,7 @@ cdef enum:
 
 cdef struct Analysis:           # arrays are indexed by class or key, unless something else is said
     uint32_t n
-    uint64_t *blind
+    uint64_t *blind             # as in Shape
     uint64_t *shape
     uint32_t *key               # of a class that has one and occurs
     uint32_t *first_key         # by name, of its own size: the keys of that name, linked by `next_key`
@@ -91,7 +92,7 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     uint32_t *definition        # by key, in that unit: the entry that defines it; 0 it is only declared; MANY
     uint32_t *users             # in work: where a list begins, mostly of those that refer to it (`links`)
     uint32_t *first_odd         # the first unit with an odd type
-    uint32_t *slots_at          # first of the slots
+    uint32_t *slots_at          # first of its `slots`
     uint32_t *n_slots
     uint32_t *masks_at          # first mask, plus 1
     uint32_t *event             # by key: the unit by which a declaration is surely resolved, NO_UNIT none
@@ -100,8 +101,9 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
                                 # refers to a decided type; NO_UNIT none yet
     uint32_t *contact           # by key: the first unit in which it could be resolved to an odd definition
     uint16_t *marks
-    uint8_t *tint               # in work: what its types are in the unit at hand; each file has its own values
-    uint8_t *watch
+    uint8_t *tint               # in work: what its types are in the unit at hand; each pass has its own values, and
+                                # leaves zeros behind
+    uint8_t *watch              # what is to be done with its types: WATCHED and so on
     uint8_t *odd                # by unit: it has odd types
     size_t next_state           # the first function state that was not looked at
     bint loose                  # some class is
@@ -109,7 +111,7 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     bint many_plain             # a good part of all types are such of which only the variant is asked for
     bint disturbed              # the unit at hand has a tainted type
     uint32_t stamp              # number of the search at hand
-    uint32_t round              # units entered
+    uint32_t round              # how often a unit was entered: what `here` is compared with
     uint32_t seeds              # marks that `doubt` has given, since it was 0
     uint64_t effort             # steps that may still be taken
     bint tired                  # they did not suffice: every unit is kept whole
@@ -135,6 +137,10 @@ cdef bint spend(Analysis *a, uint64_t steps) noexcept nogil
 cdef void doubt(Analysis *a, uint32_t c, uint16_t mark) noexcept nogil
 cdef int visit(Analysis *a, uint32_t c) noexcept nogil
 cdef int push_targets(Encoder *e, Analysis *a, uint32_t c) noexcept nogil
+
+cdef inline uint32_t reference(const Refs *f, uint32_t k) noexcept nogil:
+    # Number k of `f.n` + 1, the last of which is `third`: a class or key; 0 void, or none.
+    return f.third if k == f.n else f.first[k * f.step + 1]
 
 cdef inline bint is_compared(const uint32_t *r) noexcept nogil:
     # Whether libbpf compares types of this class by what they reach.

@@ -30,9 +30,10 @@ from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT
 from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.resolved import list_resolved, note_met
 from cython.cimports.pybtf.core.reduction.restore import RESTORE_MEMORY, RESTORE_NOT, RESTORED, restore
+from cython.cimports.pybtf.core.reduction.separate import check_slot, is_mixed
 from cython.cimports.pybtf.core.reduction.undecided import decide, is_captured, prepare
 from cython.cimports.pybtf.core.reduction.unit_names import contest, watch
-from cython.cimports.pybtf.core.support.check import CHECK
+from cython.cimports.pybtf.core.support.check import CHECK, CHECKED
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_push, u32s_reserve
 
 ENTRIES_PER_STEP = cython.declare(uint32_t, 8)  # of the class list, where most are passed over
@@ -45,7 +46,9 @@ ENTRIES_PER_STEP = cython.declare(uint32_t, 8)  # of the class list, where most 
 @cython.nogil
 @cython.exceptval(check=False)
 def spread_classes(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.bint:
-    """By references to classes. Gives those a tint that mention an uncertain name. Whether anything has changed."""
+    """By references to classes. Gives those a tint, 1, that mention an uncertain name. Whether anything has
+    changed.
+    """
     c: uint32_t
     k: uint32_t
     to: uint32_t
@@ -65,7 +68,7 @@ def spread_classes(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> c
         marks = 0
         found = False
         for k in range(f.n + 1):
-            to = f.third if k == f.n else f.first[k * f.step + 1]
+            to = reference(cython.address(f), k)
             if to and a.marks[to] & UNCERTAIN:
                 if is_key(class_record(e.classes, to)):
                     found = True
@@ -98,7 +101,7 @@ def spread_in_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: u
         if not spend(a, 1 + f.n):
             return False
         for k in range(f.n + 1):
-            to = f.third if k == f.n else f.first[k * f.step + 1]
+            to = reference(cython.address(f), k)
             if to and a.here[to] == a.round and a.definition[to] and a.definition[to] != MANY:
                 if a.marks[a.definition[to] & CLASS_BITS] & UNCERTAIN:
                     a.marks[c] |= UNCERTAIN
@@ -156,8 +159,8 @@ def variant(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t
     memset(r, 0, (REC_HEAD + words) * cython.sizeof(uint32_t))
     for i in range(a.n_slots[c]):
         to = a.slots[a.slots_at[c] + i].to
+        check_slot(a, a.slots + a.slots_at[c] + i)
         if not a.watch[to] & COMPARED:
-            CHECK(not a.definition[to] & APART, "a usual type refers to an odd one")
             if a.definition[to]:
                 r[REC_HEAD + n // 32] |= cython.cast(uint32_t, 1) << (n & 31)
             n += 1
@@ -182,9 +185,10 @@ def known_variant(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: ui
     if a.n_slots[c] > 32:
         return variant(e, a, c)
     for i in range(a.n_slots[c]):
+        check_slot(a, slots + i)
         if a.definition[slots[i].to] and not a.watch[slots[i].to] & COMPARED:
             defined |= cython.cast(uint32_t, 1) << i
-    i = x.known[0] == 0 or x.defined[0] != defined
+    i = x.defined[0] != defined
     if x.known[i] == 0 or x.defined[i] != defined:
         x.known[1] = x.known[0]
         x.defined[1] = x.defined[0]
@@ -273,14 +277,15 @@ def begin_firsts(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyt
 def note_first(
     e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t, entry: uint32_t, i: uint32_t, u: uint32_t
 ) -> cython.int:
-    """Small id `i` of unit `u` is a type of class `c` that may stand for others; `entry`: its variant, or `c`. If it is
-    the first of these, and append_unit.py has dropped it, it goes to `a.more`. Nonzero: no memory.
+    """Small id `i` of unit `u` is of class `c`, and may stand for others; `entry`: its variant, or `c`. It goes to
+    `a.more` if no unit before has such a type, and append_unit.py has dropped it. Nonzero: no memory.
     """
     while a.firsts.n <= entry:
         if not u32s_push(cython.address(a.firsts), NO_UNIT):
             return 1
     if a.firsts.p[entry] == NO_UNIT:
         a.firsts.p[entry] = u
+    CHECK(a.firsts.p[entry] <= u, "units are not met in order")
     return a.firsts.p[entry] == u and e.first_unit.p[c] != u and not u32s_push(cython.address(a.more), i)
 
 
@@ -300,17 +305,22 @@ def rewrite(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t
         c = p[i]
         if c & APART:
             continue
+        CHECK(not a.marks[c] & UNCERTAIN, "a type of an uncertain class does not stand apart")
         if a.watch[c] & VARIES:
             p[i] = known_variant(e, a, c)
             if p[i] == NO_CLASS:
                 return 1
-        elif a.watch[c] & COMPARED and not a.marks[c] & (ODD | UNCERTAIN):
+        elif a.watch[c] & COMPARED and not a.marks[c] & ODD:
             CHECK(e.first_unit.p[c] == u, "a class is met in a unit before its first")
             a.watch[c] &= ~WATCHED  # from now on, nothing is asked of its types
         elif is_captured(a, c, u):
             continue  # it stands for no other
         if note_first(e, a, c, p[i], i, u):
             return 1
+        CHECK(
+            not a.watch[c] & COMPARED or not is_mixed(a, c) or a.firsts.p[c] == a.settled[c],
+            "the first usual type of a class is not the settled one",
+        )
     return 0
 
 
@@ -318,7 +328,7 @@ def rewrite(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t
 @cython.nogil
 @cython.exceptval(check=False)
 def rewrite_plain(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
-    """As `rewrite`, of the entries of `a.plain`, which are many."""
+    """As `rewrite`, of the entries of `a.plain`. They are many, so `Variants` has the first unit of either variant."""
     p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     at: cython.size_t
     i: uint32_t
@@ -332,7 +342,7 @@ def rewrite_plain(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: ui
         if c & APART:
             continue
         x = a.variants + c
-        CHECK(not a.tint[c], "a type is undecided of which only the variant is asked for")
+        CHECK(not (a.tint[c] or a.marks[c] & UNCERTAIN), "a type is undecided of which only the variant is asked for")
         CHECK(a.here[x.name] == a.round and not a.definition[x.name] & APART, "or it refers to an odd one")
         defined = a.definition[x.name] != 0
         if x.known[defined] == 0:
@@ -360,11 +370,26 @@ def compare_ids(x: cython.p_const_void, y: cython.p_const_void) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def check_untinted(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
+    """Asserts that no type of unit `u`, which is still to be rewritten, has a tint from before."""
+    p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
+    i: uint32_t
+    c: uint32_t
+    if CHECKED:
+        for i in range(1, e.kept[u].n_types):
+            c = p[i] & CLASS_BITS
+            CHECK(not (a.tint[c] | a.tint[a.key[c]]), "a type has the tint that it had in another unit")
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def refine_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
     """Rewrites the entries of unit `u`. What is to be kept of it besides what append_unit.py has kept is restored. If
     that cannot be done, or the unit is to be whole, it is listed in `e.redo`. Nonzero: no memory.
     """
     status: cython.int = RESTORE_NOT
+    check_untinted(e, a, u)
     if watch(e, a, u):
         return 1
     if decide(e, a, u):

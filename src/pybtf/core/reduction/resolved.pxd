@@ -24,7 +24,7 @@ cdef struct Questions:
     uint32_t n_names, cap_names
     Mention *mentions
     uint32_t n_mentions, cap_mentions
-    uint8_t *asked              # by class or variant: it mentions a name that is asked for, or defines it
+    uint8_t *asked              # by class or variant: it mentions, declares or defines a name that is asked for
 
 cdef int note_met(Encoder *e, Analysis *a, uint32_t u) noexcept nogil
 cdef int list_resolved(Encoder *e, Analysis *a) noexcept nogil

@@ -37,7 +37,6 @@ from cython.cimports.pybtf.core.support.memory import U32s, grow, u32s_add, u32s
 
 EFFORT_OF_VISIT = cython.declare(uint64_t, 4)  # steps: many classes may lead to one long chain, all over memory
 EFFORT_OF_MENTION = cython.declare(uint64_t, 64)  # steps that one counts as, because it takes memory
-LEADING = cython.declare(uint8_t, 2)  # tint of a class or key: in the unit at hand it reaches an undecided type
 
 
 # ---- one unit -----------------------------------------------------------------------------------------------------
@@ -125,12 +124,13 @@ def list_names(a: cython.pointer[Analysis], q: cython.pointer[Questions]) -> cyt
                 return 1
             x = cython.address(q.names[q.n_names])
             x.key = k
-            x.last = u
+            x.last = 0
             x.first = x.sure = NO_UNIT
             q.n_names += 1
             a.users[k] = q.n_names
         x = cython.address(q.names[a.users[k] - 1])
-        x.last = max(x.last, u)
+        CHECK(u >= x.last, "units do not ask in order")
+        x.last = u
     return 0
 
 
@@ -145,7 +145,7 @@ def visit_references(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c:
     if not spend(a, EFFORT_OF_VISIT + f.n):
         return 0
     for k in range(f.n + 1):
-        if visit(a, f.third if k == f.n else f.first[k * f.step + 1]) < 0:
+        if visit(a, reference(cython.address(f), k)) < 0:
             return 1
     return 0
 
@@ -156,7 +156,9 @@ def visit_references(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c:
 def list_mentions(
     e: cython.pointer[Encoder], a: cython.pointer[Analysis], q: cython.pointer[Questions], c: uint32_t
 ) -> cython.int:
-    """The names that are asked for and that a compared class mentions directly. Nonzero: no memory."""
+    """The names that are asked for and that class `c`, a compared one, mentions directly; `users` has the number of the
+    last of its mentions, plus 1. Nonzero: no memory.
+    """
     to: uint32_t
     x: cython.pointer[Mention]
     a.stamp += 1
@@ -224,7 +226,8 @@ def look_into(
             x = cython.address(q.mentions[at - 1])
             at = x.next
             k = q.names[x.name].key
-            definition = a.definition[k] if a.here[k] == a.round else 0
+            CHECK(a.here[k] == a.round, "a type mentions a name that its unit does not have")
+            definition = a.definition[k]
             if definition == 0 or definition == MANY:
                 earliest(cython.address(x.any_declared), u)
             if definition:
@@ -262,6 +265,7 @@ def conclude(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: cython.
     (`tired`). Nonzero: no memory.
     """
     usual: uint32_t = a.usual[x.key]
+    CHECK(x.first <= x.sure, "a declaration is surely resolved before it may be")
     if x.first >= x.last:
         return 0
     if x.sure != x.first or a.marks[x.key] & CONFLICT or usual == 0 or a.marks[usual] & (UNCERTAIN | WILD):
@@ -309,9 +313,8 @@ def answer(
         else:
             at = max(m.any_declared, m.any_defined)
         earliest(cython.address(x.first), at)
-        at = max(m.declared, m.defined)
         if not a.marks[m.of] & UNCERTAIN:
-            earliest(cython.address(x.sure), at)
+            earliest(cython.address(x.sure), max(m.declared, m.defined))
     for i in range(q.n_names):
         if conclude(e, a, cython.address(q.names[i])):
             return 1

@@ -26,7 +26,7 @@ from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, KeptUnit
 from cython.cimports.pybtf.core.reduction.analysis import *
-from cython.cimports.pybtf.core.reduction.separate import SLOTS_IN_MASK, earliest, is_mixed
+from cython.cimports.pybtf.core.reduction.separate import SLOTS_IN_MASK, check_slot, earliest, is_mixed
 from cython.cimports.pybtf.core.reduction.unit_names import contest, watch
 from cython.cimports.pybtf.core.support.memory import grow, u32s_push
 
@@ -193,6 +193,7 @@ def note_usual(a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> uint64_
     i: uint32_t
     x: cython.pointer[Slot] = a.slots + a.slots_at[c]
     for i in range(a.n_slots[c]):
+        check_slot(a, x)
         if not x.named:
             mask |= bit
         elif a.definition[x.to]:
@@ -208,7 +209,7 @@ def note_usual(a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> uint64_
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def note_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> cython.int:
+def note_odd(a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> cython.int:
     """Notes in the slots of `c` that unit `u` has an odd type of it. Nonzero: no memory."""
     defined: uint64_t = 0
     same_class: uint64_t = 0
@@ -290,7 +291,7 @@ def survey(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
             if not spend(a, a.n_slots[c]):
                 return 0
             if p[i] & APART:
-                if note_odd(e, a, c, u):
+                if note_odd(a, c, u):
                     return 1
             else:
                 mask = note_usual(a, c, u)
@@ -435,9 +436,7 @@ def meets_wild(a: cython.pointer[Analysis], c: uint32_t) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def doubt_slot(
-    e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t, x: cython.pointer[Slot]
-) -> cython.void:
+def doubt_slot(a: cython.pointer[Analysis], c: uint32_t, x: cython.pointer[Slot]) -> cython.void:
     """What becomes uncertain because of one slot of a compared class."""
     to: uint32_t = x.to
     both: cython.bint = x.declared != NO_UNIT and x.defined != NO_UNIT
@@ -457,6 +456,6 @@ def contacts(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.
         if not is_compared(class_record(e.classes, c)):
             continue
         for i in range(a.n_slots[c]):
-            doubt_slot(e, a, c, a.slots + a.slots_at[c] + i)
+            doubt_slot(a, c, a.slots + a.slots_at[c] + i)
         if is_mixed(a, c) and meets_wild(a, c):
             doubt(a, c, UNCERTAIN)

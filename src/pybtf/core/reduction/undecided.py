@@ -43,6 +43,7 @@ from cython.cimports.pybtf.core.reduction.separate import (
     told_apart,
 )
 from cython.cimports.pybtf.core.reduction.unit_names import contest, next_watched
+from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import U32s
 
 
@@ -70,7 +71,7 @@ def spread_reaching(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> 
     c: uint32_t
     k: uint32_t
     f: Refs
-    a.round += 1
+    a.round += 1  # no unit is entered: a name is what all of its definitions are
     a.links.n = a.todo.n = 0
     memset(a.users, 0, a.n * cython.sizeof(uint32_t))
     for c in range(1, a.n):
@@ -78,7 +79,7 @@ def spread_reaching(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> 
         if not spend(a, 1 + f.n):
             return 0
         for k in range(f.n + 1):
-            if add_user(a, c, f.third if k == f.n else f.first[k * f.step + 1]):
+            if add_user(a, c, reference(cython.address(f), k)):
                 return 1
         if a.key[c] and a.marks[c] & FULL and add_user(a, a.key[c], c):
             return 1
@@ -136,7 +137,7 @@ def prepare(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.i
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def decided_slots(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> uint64_t:
+def decided_slots(a: cython.pointer[Analysis], c: uint32_t) -> uint64_t:
     """The slots of class `c` that lead, in the unit at hand, to a compared type which is not undecided, as far as is
     known.
     """
@@ -207,7 +208,7 @@ def note_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: u
                 continue
             if not spend(a, 1 + a.n_slots[c]):
                 return True
-            if told_apart(a, c, defined_slots(a, c), decided_slots(e, a, c)):
+            if told_apart(a, c, defined_slots(a, c), decided_slots(a, c)):
                 a.tint[c] &= ~UNDECIDED
                 changed = True
             else:
@@ -252,10 +253,8 @@ def refers_to_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis],
     k: uint32_t
     f: Refs
     refs_of(class_record(e.classes, c), cython.address(f))
-    if is_undecided(a, f.third):
-        return True
-    for k in range(f.n):
-        if is_undecided(a, f.first[k * f.step + 1]):
+    for k in range(f.n + 1):
+        if is_undecided(a, reference(cython.address(f), k)):
             return True
     return False
 
@@ -265,14 +264,15 @@ def refers_to_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis],
 @cython.exceptval(check=False)
 def only_definition(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> uint32_t:
     """The entry in the unit at hand that defines the only slot of class `c`, which is not compared. 0: there are other
-    slots, the slot is no name, or what defines it is not of the usual class.
+    slots, the slot is no name, or the unit does not define it once, as the usual class.
     """
     k: uint32_t
     if not a.watch[c] & VARIES or a.n_slots[c] != 1:
         return 0
     k = a.slots[a.slots_at[c]].to
-    if not is_key(class_record(e.classes, k)) or a.here[k] != a.round or a.definition[k] == MANY:
+    if not is_key(class_record(e.classes, k)):
         return 0
+    CHECK(a.here[k] == a.round, "a type mentions a name that its unit does not have")
     return a.definition[k] if a.definition[k] & CLASS_BITS == a.usual[k] else 0
 
 
@@ -321,6 +321,8 @@ def tint_users(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint3
             continue
         a.tint[c] |= UNDECIDED
         to = only_definition(e, a, c)
+        CHECK(to == 0 or a.tint[to] & UNDECIDED, "another type is undecided than the only one in question")
+        CHECK(a.odd_units[c] <= a.odd_units[to], "there are more pointers to an odd type than units with it")
         if to == 0 or a.settled[c] == NO_UNIT or a.odd_units[c] != a.odd_units[to]:
             new = True
     return new
@@ -363,14 +365,14 @@ def firsts_need_unit(
     the unit has undecided types.
     """
     p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
-    list_: cython.pointer[U32s] = cython.address(a.watched) if found else cython.address(a.tracked)
+    types: cython.pointer[U32s] = cython.address(a.watched) if found else cython.address(a.tracked)
     at: cython.size_t
     c: uint32_t
-    for at in range(list_.n):
-        c = p[list_.p[at]] & CLASS_BITS
+    for at in range(types.n):
+        c = p[types.p[at]] & CLASS_BITS
         if not a.watch[c] & COMPARED or first_usual(e, a, c) < u:
             continue
-        if (found and refers_to_undecided(e, a, c)) or needs_own_targets(a, p[list_.p[at]], u):
+        if (found and refers_to_undecided(e, a, c)) or needs_own_targets(a, p[types.p[at]], u):
             return True
     return False
 
