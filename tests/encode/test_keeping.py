@@ -509,6 +509,30 @@ def test_a_declaration_that_an_undecided_and_an_odd_type_resolve(of_odd: bool, t
     assert differences(path) == []
 
 
+def test_prototypes_that_mention_more_names_than_a_word_has_bits(tmp_path: Path) -> None:
+    """Of the first two units, one defines the first of 33 names, and one the last: the prototypes are two types."""
+    path = tmp_path / "program"
+    names = [f"s{n}" for n in range(33)]
+    use = ("use", ("ptr", ("proto", ("void",), tuple(("p", to(name)) for name in names))))
+    usual, odd = [struct(name) for name in names], [struct(name, LONG) for name in names]
+    path.write_bytes(image([[usual[0], use], [usual[-1], use], odd, usual, usual]))
+    assert differences(path) == []
+    found = pybtf.BTF.from_bytes(pybtf.encode(path).data)
+    assert sum(t.kind.name == "FUNC_PROTO" for t in found) == 2
+
+
+def test_prototypes_that_mention_two_names_in_three_ways(tmp_path: Path) -> None:
+    """The third unit defines neither, which is like none of the two before. Of the last ones nothing is new."""
+    path = tmp_path / "program"
+    a, b = struct("a"), struct("b")
+    use = ("use", ("ptr", ("proto", to("a"), (("p", to("b")),))))
+    ways: list[Unit] = [[a, use], [b, use], [use]]
+    path.write_bytes(image([*ways, [OTHER_A, struct("b", LONG)], [a, b], [a, b], *ways]))
+    assert differences(path) == []
+    found = pybtf.BTF.from_bytes(pybtf.encode(path).data)
+    assert sum(t.kind.name == "FUNC_PROTO" for t in found) == 3
+
+
 @pytest.mark.parametrize("second", [("struct", "a", 8, ()), ("declare", "struct", "a")], ids=["defined", "declared"])
 def test_a_name_that_is_there_twice_and_that_nothing_refers_to(second: Item, tmp_path: Path) -> None:
     path = tmp_path / "program"
