@@ -262,16 +262,14 @@ def refers_to_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis],
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def only_definition(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> uint32_t:
-    """The entry in the unit at hand that defines the only slot of class `c`, which is not compared. 0: there are other
-    slots, the slot is no name, or the unit does not define it once, as the usual class.
+def only_definition(a: cython.pointer[Analysis], c: uint32_t) -> uint32_t:
+    """The entry in the unit at hand that defines the only slot of class `c`, which is not compared. 0: the unit does
+    not define it once, as the usual class; or `c` is not tracked, as it has other slots, or leads to no mixed class.
     """
     k: uint32_t
-    if not a.watch[c] & VARIES or a.n_slots[c] != 1:
+    if a.watch[c] & (COMPARED | TRACKED) != TRACKED:
         return 0
     k = a.slots[a.slots_at[c]].to
-    if not is_key(class_record(e.classes, k)):
-        return 0
     CHECK(a.here[k] == a.round, "a type mentions a name that its unit does not have")
     return a.definition[k] if a.definition[k] & CLASS_BITS == a.usual[k] else 0
 
@@ -320,7 +318,7 @@ def tint_users(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint3
         if a.watch[c] & COMPARED or not has_undecided_slot(a, c):
             continue
         a.tint[c] |= UNDECIDED
-        to = only_definition(e, a, c)
+        to = only_definition(a, c)
         CHECK(to == 0 or a.tint[to] & UNDECIDED, "another type is undecided than the only one in question")
         CHECK(a.odd_units[c] <= a.odd_units[to], "there are more pointers to an odd type than units with it")
         if to == 0 or a.settled[c] == NO_UNIT or a.odd_units[c] != a.odd_units[to]:
@@ -473,7 +471,7 @@ def note_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
         if not a.watch[c] & TRACKED or a.visited[c] == a.stamp:
             continue
         a.visited[c] = a.stamp
-        to = only_definition(e, a, c)
+        to = only_definition(a, c)
         if p[a.tracked.p[at]] & APART:
             if a.watch[c] & COMPARED or to & APART:
                 a.odd_units[c] += 1
