@@ -43,12 +43,27 @@ def told_apart() -> list[Unit]:
     return [[a, g], [f], [a, struct("b"), struct("c", "f"), e, f, x], [a, own, g, x], [g, a, e, used]]
 
 
+def just_before() -> list[Unit]:
+    """As `told_apart`, but nothing tells the two `x` apart: `e` is resolved in the unit before the one that asks."""
+    a, e, f, g, x = struct("a", "g"), struct("e", "c", "a"), struct("f", "b", "g", "h", "f"), G, struct("x", "e")
+    own, used = struct("b", "c"), ("use", ("ptr", ("const", ("name", "struct", "a", 0))))
+    return [[a, g], [f], [a, struct("b"), struct("c", "f"), e, f, x], [a, own, g, x], [g, a, e, used]]
+
+
 def later() -> list[Unit]:
-    """The same with an `x` that resolves `e`, after the unit that asks. At the end there is another `e`."""
+    """As `met`, with an `x` that resolves `e`, after the unit that asks. At the end there is another `e`."""
     a, e, f, g, x = struct("a", "g"), struct("e", "c", "a"), struct("f", "b", "g", "h", "f"), G, struct("x", "e")
     own, used = struct("b", "c"), ("use", ("ptr", ("const", ("name", "struct", "a", 0))))
     headers = [a, struct("b"), struct("c", "f"), e, f]
     return [[a, g], [f], headers, [a, own, g], [g, a, e, used], [x], [*headers, x], [struct("e")]]
+
+
+def two_met() -> list[Unit]:
+    """As `met`, with an `x` that is declared and defined as `e` is, by the same `a`. `g` mentions `x` alone."""
+    a, e, f, g = struct("a", *"exg"), struct("e", *"ca"), struct("f", *"bghf"), struct("g", *"xgab")
+    x, own, used = struct("x", "c", "a"), struct("b", "c"), ("use", ("ptr", ("const", ("name", "struct", "a", 0))))
+    headers = [a, struct("b"), struct("c", "f"), e, x, f]
+    return [[a, g], [f], headers, [a, own, g], [g, a, e, x, used]]
 
 
 def captured(n: int = 1) -> list[Unit]:
@@ -69,6 +84,28 @@ def defined_besides() -> list[Unit]:
     """
     a, b, g, t = struct("a"), struct("b"), struct("g", "a", "b"), struct("t", "a", "b")
     return [[g], [g, a, b], [a, b], [a, b], [t, struct("a", "g"), b], [struct("b", "g")], [t, b], [t, a, b]]
+
+
+def pointers_twice() -> list[Unit]:
+    """The fourth unit has the pointer to its odd `c` twice, the next one not at all. So to one of the two odd `c` that
+    the last may go to there is no pointer yet.
+    """
+    a, c, x, to_c = struct("a"), struct("c", "a"), struct("x", "a"), ("ptr", ("name", "struct", "c", 0))
+    use, again = ("use", to_c), ("use", ("fresh", to_c))
+    return [[x], [x, a], [c, a, use], [struct("a", "b"), c, use, again], [struct("a", "b", "b"), c], [c, use]]
+
+
+def resolved_anyway() -> list[Unit]:
+    """The last unit is kept whole with an undecided `c`, which it reaches by way of `d`. `g` has resolved that."""
+    a, c, d, e, g = struct("a"), struct("c", "a"), struct("d", "c"), struct("e", "a"), struct("g", "d")
+    use = ("use", ("ptr", ("name", "struct", "c", 0)))
+    return [[e], [e, a], [g], [g, d, c, a], [struct("a", "b"), c], [struct("d")], [d, c, use]]
+
+
+#: Of these, functions whose programs ask what an undecided type meets, or may go to.
+MEETING = (
+    "met", "two_met", "told_apart", "just_before", "later", "captured_in_vain", "defined_besides", "pointers_twice",
+)  # fmt: skip
 
 
 def program(seed: int) -> list[Unit]:

@@ -68,16 +68,20 @@ def test_neighbours_of_programs_that_showed_a_rule(block: int, tmp_path: Path) -
     assert wrong == {}
 
 
-@pytest.mark.parametrize(
-    "units",
-    [near.met(), near.told_apart(), near.later(), near.captured_in_vain(), near.defined_besides()],
-    ids=["met", "told apart", "later", "captured", "defined besides"],
-)
-def test_a_declaration_that_an_undecided_type_meets(units: list[Unit], tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", near.MEETING)
+def test_what_an_undecided_type_meets(name: str, tmp_path: Path) -> None:
     path = tmp_path / "program"
+    units: list[Unit] = getattr(near, name)()
     path.write_bytes(image(units))
     assert differences(path, (1, 4)) == []
     assert 2 <= pybtf.encode(path).report.repeats.units_whole <= len(units)
+
+
+def test_names_that_are_resolved_anyway_are_not_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    path.write_bytes(image(near.resolved_anyway()))
+    assert differences(path) == []
+    assert pybtf.encode(path).report.repeats.units_whole == 3
 
 
 def test_neighbours_of_one_that_defines_a_name_besides(tmp_path: Path) -> None:
@@ -531,6 +535,37 @@ def test_prototypes_that_mention_two_names_in_three_ways(tmp_path: Path) -> None
     assert differences(path) == []
     found = pybtf.BTF.from_bytes(pybtf.encode(path).data)
     assert sum(t.kind.name == "FUNC_PROTO" for t in found) == 3
+
+
+def test_a_type_is_decided_by_one_that_is_decided_after_it(tmp_path: Path) -> None:
+    """`d` of the last unit comes first, and differs from the odd one by its `c`, which does so by its `a`."""
+    path = tmp_path / "program"
+    a, c, d = struct("a"), struct("c", to("a")), struct("d", to("c"))
+    path.write_bytes(image([*RESOLVED, [d, c, a], [d, c, OTHER_A], [d, c], [d, c, a, ("use", to("d"))]]))
+    assert pybtf.encode(path).report.repeats.units_whole == 1
+    assert differences(path) == []
+
+
+def test_a_typedef_of_an_undecided_type(tmp_path: Path) -> None:
+    """`t` is the first of its class. It is of the `c` that the unit's `c` goes to: the odd one, as the six structs make
+    the table of candidates grow.
+    """
+    path = tmp_path / "program"
+    a, c, t = struct("a"), struct("c", to("a")), ("typedef", "t", ("name", "struct", "c", 0))
+    between = [struct(f"f{n}") for n in range(6)]
+    path.write_bytes(image([*RESOLVED, [c, a], [c, OTHER_A], [*between, c, t]]))
+    assert differences(path) == []
+
+
+def test_a_decided_type_goes_with_an_undecided_one_by_way_of_odd_ones(tmp_path: Path) -> None:
+    """The `d` of the last unit but one is compared with the odd one before it, and its `c` with an undecided `c`. So
+    that `c` goes to the odd one, and does not stand for the last.
+    """
+    path = tmp_path / "program"
+    a, c, d = struct("a"), struct("c", to("a")), struct("d", to("c"))
+    usual = [struct("d", LONG)]
+    path.write_bytes(image([*RESOLVED, usual, usual, usual, [c, OTHER_A], [d, c], [d, c, a], [c, a]]))
+    assert differences(path) == []
 
 
 @pytest.mark.parametrize("second", [("struct", "a", 8, ()), ("declare", "struct", "a")], ids=["defined", "declared"])
