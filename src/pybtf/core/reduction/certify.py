@@ -53,6 +53,7 @@ from cython.cimports.pybtf.core.reduction.doubts import doubt_names, doubt_units
 from cython.cimports.pybtf.core.reduction.odd_types import choose_usual, find_odd
 from cython.cimports.pybtf.core.reduction.refine import refine, spread
 from cython.cimports.pybtf.core.reduction.separate import contacts, separate
+from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_push
 
 # Steps of comparison and spreading: types can be written that take a number of them that grows with the square of the
@@ -180,6 +181,7 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
     """
     a: Analysis
     n: cython.size_t = e.classes.n
+    size: cython.size_t
     status: cython.int = 1
     at: cython.pointer[uint32_t]
     room: cython.pointer[uint64_t]
@@ -188,7 +190,8 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         return 0
     memset(cython.address(a), 0, cython.sizeof(Analysis))
     # By class: two arrays of 64 bits, 20 of 32, `variants`, `marks`, `tint` and `watch`; by unit: `odd`.
-    room = cython.cast(cython.pointer[uint64_t], calloc(1, n * (2 * 8 + 20 * 4 + 5 * 4 + 2 + 1 + 1) + e.n_kept))
+    size = n * (2 * 8 + 20 * 4 + cython.sizeof(Variants) + 2 + 1 + 1) + e.n_kept
+    room = cython.cast(cython.pointer[uint64_t], calloc(1, size))
     if room != cython.NULL:
         a.n = cython.cast(uint32_t, n)
         a.blind = room
@@ -219,6 +222,7 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         a.tint = cython.cast(cython.pointer[uint8_t], a.marks + n)
         a.watch = a.tint + n
         a.odd = a.watch + n
+        CHECK(a.odd + e.n_kept == cython.cast(cython.pointer[uint8_t], room) + size, "the arrays are not the room")
         memset(a.first_odd, 0xFF, n * 4)
         a.effort = EFFORT_BASE + EFFORT_PER_CLASS * n + EFFORT_PER_TYPE * e.class_list.n
         status = analyse(e, cython.address(a))
