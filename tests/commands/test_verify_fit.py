@@ -489,6 +489,19 @@ def test_of_bases_that_all_fit_that_of_the_release_is_taken(bases: tuple[Path, P
         assert (result["base"], result["notes"], result["fits"]) == (str(base), told, None if told else note)
 
 
+def test_a_base_of_the_release_that_does_not_fit_is_another_build(bases: tuple[Path, Path, Path]) -> None:
+    """To ask for the BTF of that kernel would ask for what is there."""
+    _, wrong, module = bases
+    opened = open_base(str(wrong), [])
+    opened.release = "6.1.0-1"
+    for release, note in (
+        ("6.1.0-1", "the base is of 6.1.0-1, too, but of another build or with other features: name the BTF that"),
+        ("6.1.0-2", "name the BTF of kernel 6.1.0-2, for which it was built, with --base"),
+    ):
+        result = on_bases(sources(module, module.read_bytes(), release), Settings([], None, [opened]), [opened])
+        assert result["notes"][0].startswith(note)
+
+
 def test_of_bases_that_do_not_fit_the_nearest_is_told_of(verify: Verify, bases: tuple[Path, Path, Path]) -> None:
     """That against which least speaks: there, nothing but a function without a prototype."""
     _, wrong, module = bases

@@ -167,7 +167,7 @@ def on_bases(source: Source, settings: Settings, bases: list[Base]) -> dict[str,
         notes.append(f"fits none of the {len(bases)} bases; this is about the nearest")
     base, judged = fitting[0] if fitting else min(tried, key=lambda each: evidence(each[1][-1]))
     if not fitting:
-        notes.append(_what_to_name(source))
+        notes.append(_what_to_name(source, base))
     if judged[-1].refused:
         notes.append(refusal(base.path, judged[-1].refused))
     if fitting and None not in (source.release, base.release) and source.release != base.release:
@@ -177,10 +177,13 @@ def on_bases(source: Source, settings: Settings, bases: list[Base]) -> dict[str,
     return _judged(source, settings, judged, base, notes, wrong=not fitting) | {"fits": fits}
 
 
-def _what_to_name(source: Source) -> str:
+def _what_to_name(source: Source, nearest: Base) -> str:
     """What to do about BTF that fits no base."""
     if not source.continues:
         return "it stands alone, as of pybtf encode --standalone, and is split from no base: encode it with --base"
+    if source.release is not None and source.release == nearest.release:
+        wrong = f"the base is of {source.release}, too, but of another build or with other features"
+        return f"{wrong}: name the BTF that it was split from, with --base"
     wanted = f"kernel {source.release}, for which" if source.release is not None else "the kernel for which"
     return f"name the BTF of {wanted} it was built, with --base"
 
