@@ -19,12 +19,13 @@ from pathlib import Path
 
 import pytest
 
+import pybtf
 from pybtf.btf import BTF, Kind
 from pybtf.cli.main import main
 from pybtf.errors import InputError, NothingToEncode
 from pybtf.reproduce import lockfile, trial
 from pybtf.reproduce.lockfile import read_lock
-from pybtf.reproduce.reproduce import Circumstance, Question, circumstances, reproduce
+from pybtf.reproduce.reproduce import Circumstance, Question, _environment, circumstances, reproduce
 from tests.conftest import ROOT, environment
 
 ELF = ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf"
@@ -111,6 +112,12 @@ def test_a_trial_that_crashes_is_a_difference(plant: Callable[..., None]) -> Non
     plant("k['jobs'] == 2", "raise KeyError('oops')")
     trial = reproduce(Question(str(ELF)), [circumstance("jobs 2")]).trials[1]
     assert (trial.same, trial.problem) == (False, "ended with status 1: KeyError: 'oops'")
+
+
+def test_what_is_tried_is_the_pybtf_that_asks() -> None:
+    """Not another one that is installed: its folder comes first, wherever the process starts."""
+    first = Path(_environment({})["PYTHONPATH"].split(os.pathsep)[0])
+    assert first / "pybtf" / "__init__.py" == Path(str(pybtf.__file__)).resolve()
 
 
 def test_a_trial_that_cannot_start_is_a_difference() -> None:

@@ -445,7 +445,7 @@ class _input:
 def _environment(changes: Mapping[str, str | None]) -> dict[str, str]:
     """This process's environment with the changes, and with this pybtf importable from any folder."""
     environment = {**os.environ, **changes}
-    home = str(Path(__file__).resolve().parent.parent)
+    home = str(Path(__file__).resolve().parents[2])
     path = [home, *(each for each in sys.path if each)]
     return {
         **{name: value for name, value in environment.items() if value is not None},
