@@ -157,7 +157,7 @@ def test_an_int_of_128_bits(verify: Verify, tmp_path: Path) -> None:
     status, said = verify("--kernel", "5.0", path)
     assert status == 1
     assert 'EINVAL "nr_bits exceeds 64"' in said
-    assert "offset and bits add up to 128; 128 at most (before 5.1: 64)" in said
+    assert "offset and bits add up to 128; at most 128 (before 5.1: 64)" in said
     assert verify("--kernel", "5.1", path)[0] == 0
 
 
@@ -249,7 +249,7 @@ def test_text(verify: Verify, tmp_path: Path) -> None:
     assert text.splitlines() == [
         f"{path}: rejected: EINVAL (kernel 6.1, loader user); the program has no BTF, and fails if it needs it",
         '  rejected, rule N1 (the first that the kernel meets; EINVAL "Invalid name"):',
-        "    [2] TYPEDEF 'a-b': no identifier",
+        "    [2] TYPEDEF 'a-b': the name is not an identifier",
         '  rejected, rule REF2 (EINVAL "Invalid type_id"):',
         "    [3] PTR: type 99 does not exist",
     ]
@@ -266,7 +266,7 @@ def test_only_some_examples_of_a_rule_are_shown(verify: Verify, tmp_path: Path) 
     for number in range(4):
         made.add(TYPEDEF, f"a-{'b' * 78}{number}", 1)
     path.write_bytes(made.make())
-    shown = [f"    [{id}] TYPEDEF 'a-{'b' * 78}': no identifier" for id in (2, 3, 4)]
+    shown = [f"    [{id}] TYPEDEF 'a-{'b' * 78}': the name is not an identifier" for id in (2, 3, 4)]
     assert verify(path)[1].splitlines()[2:] == [*shown, "    and 1 more"]
     assert json.loads(verify("--json", path)[1])["files"][0]["findings"][0]["count"] == 4
 
@@ -282,11 +282,11 @@ LOCKS = Maker().struct("bpf_spin_lock", 4, ("val", 1, 0)).struct("s", 8, ("a", 2
     ("data", "head", "place", "what"),
     [
         (HEADER, 'H3 (the first that the kernel meets; E2BIG "Unsupported btf_header")', None,
-         "byte 24 of the header, behind what is known, is not 0"),
+         "byte 24 of the header, past the known fields, is not 0"),
         (CUT.make(), 'T7 (the first that the kernel meets; EINVAL "meta_left:4 meta_needed:24")', (2, None, None),
          "4 bytes are left, the record needs 24 more"),
         (NAMED, 'MEM1 (the first that the kernel meets; EINVAL "Invalid name")', (2, "STRUCT", "s"),
-         "member 0: no identifier"),
+         "member 0: the name is not an identifier"),
         (LOCKS, "SPC (the first that the kernel meets; E2BIG, without a message)", (3, "STRUCT", "s"),
          "a struct with two locks, or more than 11 fields that the kernel knows"),
     ],
@@ -328,7 +328,7 @@ def test_json(verify: Verify, tmp_path: Path) -> None:
     assert (status, result["verdict"], result["errno"]) == (1, "rejected", "EINVAL")
     (group,) = result["findings"]
     assert group["first"]
-    assert group["examples"] == [{"id": 2, "kind": "TYPEDEF", "name": "a-b", "text": "no identifier"}]
+    assert group["examples"] == [{"id": 2, "kind": "TYPEDEF", "name": "a-b", "text": "the name is not an identifier"}]
 
 
 def test_strict(verify: Verify, tmp_path: Path) -> None:

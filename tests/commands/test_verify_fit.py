@@ -204,7 +204,7 @@ def test_split_btf_needs_a_base(bases: tuple[Path, Path, Path]) -> None:
     [
         ("1 bytes are left, the record needs 1 more", "1 byte is left, the record needs 1 more"),
         ("1 bytes belong to no section", "1 byte belongs to no section"),
-        ("1 elements, and the kind has none", "1 element, and the kind has none"),
+        ("1 elements, but this kind has none", "1 element, but this kind has none"),
         ("11 bytes are left", "11 bytes are left"),
     ],
 )

@@ -158,7 +158,7 @@ CHANGES: list[tuple[list[Type], int, str, int]] = [
     ([WORD, TypeTag("a", 1, kind_flag=True), DeclTag("b", 1, -1, kind_flag=True)], 615,
      "tags of attributes dropped (6.15)", 2),
     ([WORD, TypeTag("a", 1), Const(2), Volatile(2), Restrict(2), Const(1)], 702,
-     "type tags behind a qualifier passed over (free since 7.2)", 3),
+     "type tags after a qualifier skipped (allowed since 7.2)", 3),
 ]  # fmt: skip
 
 

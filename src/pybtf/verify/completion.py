@@ -6,7 +6,7 @@ kernel ever sees the BTF that is in the file. What libbpf makes of it, as observ
 
 - A section has the size of the ELF section of its name, each variable the value of its symbol as offset. Static ones
   have theirs already. Where the size is not 0 (`bpftool gen object` has linked the object), both stay.
-- `.kconfig` is no ELF section: the loader lays it out by alignment, the largest first, then by size, then by name.
+- `.kconfig` is not an ELF section: the loader lays it out by alignment, the largest first, then by size, then by name.
 - `.ksyms` has four bytes for each entry, which are never used: its variables become `int`, and instead of functions,
   of which a section cannot consist, a variable `dummy_ksym` stands there. If there is no `int`, the type is `void`,
   which kernels refuse.
@@ -194,7 +194,7 @@ class _Completion:
                     self.words[at + 2 * number] = self.btf.strings.end
 
     def _dummy_var(self) -> int:
-        """The id of the variable, whose name is behind all other names."""
+        """The id of the variable, whose name is after all other names."""
         if not self._dummy:
             self._dummy = self.btf.end_id
             self.text = DUMMY + b"\0"
@@ -216,7 +216,7 @@ class _Completion:
         return self._int
 
     def tobytes(self) -> bytes:
-        """What was behind the types moves by as much as they have grown; the strings grow at their end."""
+        """What was after the types moves by as much as they have grown; the strings grow at their end."""
         data, header = self.btf.data, self.btf.header
         words = self.words[:]
         if header.little != (sys.byteorder == "little"):

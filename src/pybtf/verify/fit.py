@@ -1,9 +1,9 @@
 """Does split BTF belong to this base? Nothing ties the two together: ids and offsets go on where those of the base end.
 
 On another base it means something else. A kernel notices that only by accident, when a name is invalid or an id too
-large. No encoder writes what is looked for here: functions without a prototype, an index that is no integer, members
-without a size, references to variables; one is enough. Names that begin in the middle of a string of the base, and
-members over each other, may come from an unusual encoder, so two of these are needed.
+large. No encoder writes what is looked for here: functions without a prototype, an index that is not an integer,
+members without a size, references to variables; one is enough. Names that begin in the middle of a string of the base,
+and members over each other, may come from an unusual encoder, so two of these are needed.
 """
 
 from __future__ import annotations

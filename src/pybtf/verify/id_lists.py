@@ -145,7 +145,7 @@ def _read(image: ElfImage, section: Section, table: Section, version: int) -> tu
     for before, after in pairwise(sets):
         if after.start < before.end:
             found = f"sets that overlap, {before.name} and {after.name}"
-            raise InputError(image.place(section), found, "one behind the other")
+            raise InputError(image.place(section), found, "consecutive ones")
     starts = [one.start for one in sets]
     members = []
     for at, kind, name in sorted(ids):

@@ -138,7 +138,7 @@ def _known(each: Type, behind: _Behind, version: int, changes: Counter[str]) -> 
         case TypeTag() | DeclTag() if each.kind_flag and version < _since("attributes"):
             changes["tags of attributes dropped (6.15)"] += 1
         case Const() | Volatile() | Restrict() if _CHAINS <= version < _FREE_TAGS and each.type in behind.next:
-            changes["type tags behind a qualifier passed over (free since 7.2)"] += 1
+            changes["type tags after a qualifier skipped (allowed since 7.2)"] += 1
             return replace(each, type=behind(each.type))
         case Float() if version < _since("float"):
             changes["FLOAT became INT (5.13)"] += 1

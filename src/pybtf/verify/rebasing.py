@@ -79,7 +79,7 @@ class Shapes:
                 return None
 
     def content(self, each: Type, depth: int = 0) -> Any:
-        """What a type is besides its name."""
+        """What a type is, apart from its name."""
         match each:
             case Composite():
                 return each.size, tuple(

@@ -37,14 +37,14 @@ OBJECTS = (KPTR, b"kptr_untrusted", b"percpu_kptr")
 """Tags of what pointers point to. Of others `uptr` is let pass, since 6.13."""
 TEXTS = {
     errno.E2BIG: "a struct with two locks, or more than 11 fields that the kernel knows",
-    errno.EFAULT: "a field that the kernel knows by its name, of another size, or not aligned; "
-    "or a list or tree of what has no such fields",
+    errno.EFAULT: "a field that the kernel knows by its name, but of another size or not aligned; "
+    "or a list or tree of something that has no such fields",
     errno.EINVAL: "a list or tree without a tag that says what it contains, or without a lock; two kinds of locks; "
-    "an array of what may be there once; a tagged pointer to what is no struct; a list or tree of what has no node "
-    "of the name in its tag, or two members of that name",
+    "an array of what may occur only once; a tagged pointer to something other than a struct; a list or tree of "
+    "something that has no node of the name in its tag, or two members of that name",
     errno.EEXIST: "fields that the kernel knows by their names, and that overlap",
-    errno.ENOENT: "a list or tree of what does not exist",
-    errno.ELOOP: "a list or tree, in something that another holds, of what holds others itself",
+    errno.ENOENT: "a list or tree of something that does not exist",
+    errno.ELOOP: "a list or tree, in something that another holds, of something that holds others itself",
 }
 
 

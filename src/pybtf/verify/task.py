@@ -52,7 +52,7 @@ class Base:
 class Settings:
     """`versions`: those that are asked about, one or all; none: that of the kernel that the file is or is for, if it
     says so, else the newest. `loader`: None if it follows from the file. `bases`: those that were named. `require`:
-    whether a module has to have BTF. `beside`: what was found beside files, by path; it is read once, and is no base
+    whether a module has to have BTF. `beside`: what was found beside files, by path; it is read once, and is not a base
     of files elsewhere.
     """
 
