@@ -183,7 +183,7 @@ def test_manual_fits_a_terminal() -> None:
         (["version"], r"there is no command 'version' \(for bpftool's there is 'pybtf --version'\)"),
         (["-s", "x"], r"no such option '-s' \(for pahole's there is 'pybtf show --sizes FILE'\); see pybtf --help$"),
         (["encode", "-o", "x", "y"], r"'-o' \('pybtf encode --detached OUT FILE' writes the BTF to OUT\); see pybtf"),
-        (["cc", "gcc", "-g", "-c", "x.c"], "'-g', the compiler and its options stand behind --: pybtf cc -- gcc"),
+        (["cc", "gcc", "-g", "-c", "x.c"], "'-g', the compiler and its options come after --: pybtf cc -- gcc"),
         (["show", "-o", "x", "y"], r"no such option '-o'; see pybtf show --help$"),
         (["dump", "x", "y"], "one FILE at a time$"),
         (["completion"], r"missing argument '\{bash\|zsh\|fish\}'. Choose from: bash, zsh, fish; see pybtf completion"),

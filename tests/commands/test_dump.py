@@ -221,7 +221,7 @@ def test_roots_that_are_not_there(refused: Callable[..., str]) -> None:
     assert "no type has the id 9999" in refused("--root", "9" * 9999, SAMPLE)
     assert "no type is called ''" in refused("--root", "", SAMPLE)
     assert r"no type is called 'a\xff'" in refused("--root", "a\udcff", SAMPLE)
-    assert "'class' is none of struct, union, enum" in refused("--root", "class pair", SAMPLE, status=2)
+    assert "'class' is not one of struct, union, enum" in refused("--root", "class pair", SAMPLE, status=2)
 
 
 @pytest.mark.parametrize(

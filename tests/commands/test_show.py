@@ -243,7 +243,7 @@ def test_names_that_contain_another(tmp_path: Path, refused: Show) -> None:
         (["--holes", "x", SAMPLE], "--holes expects a number"),
         (["--hex", "--json", SAMPLE], "do not go together"),
         (["--contains", "a", "b", SAMPLE], "name none"),
-        (["class x", SAMPLE], "'class' is none of struct"),
+        (["class x", SAMPLE], "'class' is not one of struct"),
         (["--base", "-", "-"], "cannot both be standard input"),
         (["--colour", SAMPLE], "--colour"),
     ],
@@ -380,8 +380,8 @@ def test_what_has_no_layout(refused: Show) -> None:
 
 
 def test_a_keyword_and_its_name_are_one_argument(refused: Show) -> None:
-    assert "it is one argument: 'union pair'" in refused("number", "union", "pair", SAMPLE, status=2)
-    assert "it is one argument: 'enum NAME'" in refused("enum", SAMPLE, status=2)
+    assert "write both as one argument: 'union pair'" in refused("number", "union", "pair", SAMPLE, status=2)
+    assert "write both as one argument: 'enum NAME'" in refused("enum", SAMPLE, status=2)
 
 
 @pytest.mark.parametrize(

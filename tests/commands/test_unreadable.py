@@ -140,7 +140,7 @@ def test_a_report_below_a_file(folder: Path, capfd: pytest.CaptureFixture[str]) 
 @pytest.mark.usefixtures("folder")
 def test_a_store_that_is_a_file(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["merge", "--store", "good", "--detached", "out", "good"]) == 1
-    assert capfd.readouterr().err.startswith("pybtf: error: good: is no folder; expected what pybtf object --store")
+    assert capfd.readouterr().err.startswith("pybtf: error: good: is not a folder; expected what pybtf object --store")
 
 
 @pytest.mark.usefixtures("folder")

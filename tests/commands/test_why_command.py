@@ -108,7 +108,7 @@ def test_the_names_in_btf_are_collected_once(path: Path) -> None:
     [
         ((), "missing argument 'FILE'"),
         (("f", "-"), "cannot be standard input"),
-        (("struct", "sock", "x"), "with the name behind it, it is one argument: 'struct sock'"),
+        (("struct", "sock", "x"), "needs a name; write both as one argument: 'struct sock'"),
         (("", "x"), "a name is empty"),
         (("--list", "inconsistant", "x"), "did you mean 'inconsistent'?"),
         (("--lang", "", "x"), "--lang names no language"),

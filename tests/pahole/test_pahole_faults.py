@@ -129,7 +129,7 @@ def _separate_jobs(_folder: Path) -> list[str]:
 
 SITUATIONS: dict[str, Callable[[Path], list[str]]] = {
     "input missing": _missing,
-    "input is no ELF file": _not_elf,
+    "input is not an ELF file": _not_elf,
     "input truncated": _truncated,
     "no DWARF, without a base": _no_dwarf,
     "all units left out, without a base": _excluded,

@@ -123,13 +123,13 @@ def _value(option: Option, text: str) -> str | int:
 
 
 def number_of_jobs(text: str) -> int | None:
-    """What follows `-j`, or None if that is no number of workers."""
+    """What follows `-j`, or None if that is not a number of workers."""
     found = _digits(text, 10)
     return found if found is not None and 1 <= found <= MAX_JOBS else None
 
 
 def number_of(name: str, text: str, most: int, *, least: int = 0, hexadecimal: bool = False) -> int:
-    """What follows an option: decimal digits, or, where a place is meant, hexadecimal ones behind `0x`. Raises
+    """What follows an option: decimal digits, or, where a place is meant, hexadecimal ones after `0x`. Raises
     `UsageError` for anything else, and for what is less than `least` or more than `most`.
     """
     found = _number(text, hexadecimal=hexadecimal)

@@ -44,14 +44,14 @@ SMALL = 32 << 20
 TOGETHER = 8
 """... until so many are written in a row."""
 SUFFIX = ".btf"
-"""Behind the name of a module, for its BTF in a folder of results."""
+"""After the name of a module, for its BTF in a folder of results."""
 
 
 @record(frozen=True)
 class Task:
     """One file, and where its BTF goes: to a file of its own, or (None) into it. `real`: its path without links.
     `size`: its size in bytes, as far as known. Of names that are hard links of one file, each has a `turn` of its own,
-    from 0 on, and there are `others` behind it: the file of one is not to be replaced while that of another is read.
+    from 0 on, and there are `others` after it: the file of one is not to be replaced while that of another is read.
     `problem`: why there is nothing to encode.
     """
 
@@ -288,7 +288,7 @@ def _result(facts: tuple[Any, ...] | Ended) -> Success | Failure:
 def _ended(status: int) -> Failure:
     """A file was being encoded by a process that ended in the midst of it."""
     if status == -signal.SIGBUS:
-        return Failure(f"cannot be read any more: {TRUNCATED}", FAILED)
+        return Failure(f"can no longer be read: {TRUNCATED}", FAILED)
     if status == -signal.SIGKILL:
         hint = "If memory was short, fewer jobs (-j) need less"
         return Failure(f"the process that encoded it was killed. {hint}", FAILED)

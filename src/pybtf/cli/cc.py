@@ -158,7 +158,7 @@ class _Command:
     def wait(self) -> int:
         """Its exit status, negative if a signal has ended it."""
         os.waitid(os.P_PID, self._child, os.WEXITED | os.WNOWAIT)
-        child, self._child = self._child, 0  # no signal is passed on any more: another may have its number soon
+        child, self._child = self._child, 0  # signals are no longer passed on: another may have its number soon
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
     def failed(self, status: int) -> None:

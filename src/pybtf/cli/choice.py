@@ -64,7 +64,7 @@ def require_whole_names(names: Sequence[str]) -> None:
     for name, following in zip(names, (*names[1:], "NAME"), strict=False):
         if name in ("struct", "union", "enum", "typedef"):
             words = f"'{name} {following}'"
-            raise UsageError(f"{name} alone is no name; with the name behind it, it is one argument: {words}")
+            raise UsageError(f"{name} needs a name; write both as one argument: {words}")
 
 
 def require_layout(view: View, ids: Iterable[int]) -> None:
@@ -89,7 +89,7 @@ def _by_name(view: View, wanted: str, shown: Collection[int]) -> list[int]:
     if keyword and view.find(wanted.encode("utf-8", "surrogateescape")):  # `long unsigned int`, and names of Rust
         keyword, name = "", wanted
     if keyword and keyword not in KEYWORDS:
-        raise UsageError(f"{quoted(wanted)}: {quoted(keyword)} is none of {', '.join(KEYWORDS)}")
+        raise UsageError(f"{quoted(wanted)}: {quoted(keyword)} is not one of {', '.join(KEYWORDS)}")
     kinds = KEYWORDS[keyword] if keyword else shown
     if name.isascii() and name.isdecimal() and not keyword:
         if len(name) > 10 or not 0 < int(name) < len(view):

@@ -62,7 +62,7 @@ class _Bash(BashComplete):
 
 @add_completion_class
 class _Zsh(ZshComplete):
-    """What stands behind the `=` of `--format=r` is completed, and the option stays: click's script replaces the whole
+    """What comes after the `=` of `--format=r` is completed, and the option stays: click's script replaces the whole
     word by `raw`.
     """
 
@@ -120,7 +120,7 @@ def complete(instruction: str) -> int:
     """Print what a shell asks for; the exit status.
 
     The shell shows what is said on standard error in the middle of the line that is being typed, so nothing is said:
-    not of words that are no command, and not of an environment that no shell has made.
+    not of words that are not a command, and not of an environment that no shell has made.
     """
     try:
         return shell_complete(group(_Completing), {}, "pybtf", COMPLETE_VARIABLE, instruction)

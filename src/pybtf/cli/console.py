@@ -51,7 +51,7 @@ def unicode_ok() -> bool:
 
 
 def say(text: str) -> None:
-    """Print a line for people as it is. A standard error that is closed or full is no reason to fail."""
+    """Print a line for people as it is. A standard error that is closed or full is not a reason to fail."""
     try:
         sys.stderr.write(text + "\n")
         sys.stderr.flush()

@@ -79,11 +79,11 @@ _DUMP_WORDS = {"format": "--format", "root_id": "--root", "unsorted": "--unsorte
 
 
 def of_option(name: str, command: str) -> str:
-    """What comes behind `no such option`: ` (for pahole's there is 'pybtf encode FILE')`, or nothing."""
+    """What comes after `no such option`: ` (for pahole's there is 'pybtf encode FILE')`, or nothing."""
     if name in OUTPUT and command in DETACHING:
         return f" ('{command} --detached OUT FILE' writes the BTF to OUT)"
     if command == "pybtf cc" and not name.startswith("--"):
-        return ", the compiler and its options stand behind --: pybtf cc -- gcc -c main.c"
+        return ", the compiler and its options come after --: pybtf cc -- gcc -c main.c"
     if name in PAHOLE:
         return f" (for pahole's there is 'pybtf {PAHOLE[name]}')"
     if name in SHOWN and command in SHOWING:
@@ -94,7 +94,7 @@ def of_option(name: str, command: str) -> str:
 
 
 def of_option_like_file(name: str, arguments: list[str]) -> str:
-    """What comes behind `no such option` if an argument that begins so is the name of a file."""
+    """What comes after `no such option` if an argument that begins so is the name of a file."""
     for each in arguments:
         if each.startswith(name) and os.path.lexists(each):
             from shlex import quote
@@ -109,7 +109,7 @@ def of_word(name: str) -> str:
 
 
 def of_words(words: list[str]) -> str:
-    """As `of_word`, for the words of a command line of bpftool, of which the first is no command here."""
+    """As `of_word`, for the words of a command line of bpftool, of which the first is not a command here."""
     if words[:3] == ["btf", "dump", "file"]:
         return of_dump(tuple(words[2:])) or of_word("btf dump")
     if words[0] == "resolve_btfids":
@@ -120,7 +120,7 @@ def of_words(words: list[str]) -> str:
 
 
 def of_file(name: str) -> str:
-    """What comes behind `there is no command` for a file that is there."""
+    """What comes after `there is no command` for a file that is there."""
     start = b""
     if os.path.isfile(name):  # noqa: PTH113
         try:

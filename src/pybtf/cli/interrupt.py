@@ -2,7 +2,7 @@
 
 Python runs signal handlers on the main thread, between two of its own instructions. The main thread comes back from
 the core every 50 ms while there are many units, but one huge unit, or the de-duplication, may take seconds. So a
-second thread is told of signals by the C handler itself (`signal.set_wakeup_fd`). If the main thread has not left the
+second thread learns of signals from the C handler itself (`signal.set_wakeup_fd`). If the main thread has not left the
 core shortly after a SIGINT, this thread prints what the main thread would have printed, and ends the process. What is
 being written then has no name, or the thread waits until it has none: only the cache of a merge is written while such
 a context is open.

@@ -11,8 +11,8 @@ PYBTF = """\
 Usage: pybtf COMMAND [ARGUMENTS]
        pybtf --version | --help | help [COMMAND]
 
-Encode BTF, the type information of the Linux kernel's BPF, from the DWARF in an ELF file: the same bytes as
-pahole 1.32 makes. Print BTF: the same text as bpftool's and pahole's. Verify BTF: by the rules of the
+Encode BTF, the type information of the Linux kernel's BPF, from the DWARF in an ELF file: the same bytes
+that pahole 1.32 makes. Print BTF with the same text as bpftool and pahole. Verify BTF by the rules of the
 kernel's loader.
 
 Commands:
@@ -24,7 +24,7 @@ Commands:
   object      Put values for BTF into object files, beside their code
   merge       Make BTF of a linked file from the values of its objects
   cc          Run a compiler, and put values for BTF into what it makes
-  why         Say why a function, variable or type is in BTF, or is not
+  why         Say why a function, variable or type is in BTF, or not
   min-core    Cut a kernel's BTF down to what BPF objects need
   dedup       Make one BTF of several, each type once
   decode      Print the bytes of a file as values of a type
@@ -59,7 +59,7 @@ or complete. If anything in FILE is at fault, one message says what and where, n
 exit status is 1.
 
 Several FILEs, a folder (the modules in it, *.ko) or a list are encoded side by side by the workers, each into
-itself or into a file in DIR. One that is at fault does not stop the others; the exit status is then 1.
+itself or into a file in DIR. If one is at fault, the others are still encoded; the exit status is then 1.
 
 Input:
   --from-list LIST     Also encode the files that LIST names, one in each line; - is standard input
@@ -88,7 +88,7 @@ What is encoded:
                        `all`. A list replaces the default set; put + in front to add to it: `+NAME`
   --base FILE          Encode split BTF: only what the BTF in FILE, a kernel's, does not have. FILE is an ELF
                        file with .BTF, or raw BTF such as /sys/kernel/btf/vmlinux. Kernel modules need
-                       it: without, they are refused
+                       it: without one, they are refused
   --standalone         Encode kernel modules without a base, for other uses than loading them
   --force-base         Go on although the base is not that of the module's kernel
   --for-kernel VERSION
@@ -105,8 +105,8 @@ Messages (all on standard error):
   -q, --quiet          Print errors only
   -v, --verbose        Also print what was left out, counted by reason
   --progress / --no-progress
-                       Show progress; default: if standard error is a terminal. Not to a terminal, a line
-                       every few seconds
+                       Show progress; default: if standard error is a terminal. Elsewhere, a line every few
+                       seconds
   --timings            Print a tree of the passes with wall time, CPU time and share, and peak memory
   -h, --help           Print this text
 
@@ -164,12 +164,12 @@ Examples:
 SHOW = """\
 Usage: pybtf show [OPTIONS] [NAME]... FILE
 
-Print types from the BTF in FILE as people read them, with the same text as `pahole -F btf -C NAME FILE`
-has. Structs and unions come with the offset and size of each member, bit positions, holes, padding, cache
-lines and the attributes that follow from the offsets; enums, typedefs, functions and variables as in C.
-Without NAME, list all structs and unions. FILE is raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF file
-with .BTF, which may be compressed (x.ko.xz, .zst, .gz); - is standard input. Of an ELF file that has only
-DWARF, such as an object that has just been compiled, BTF is made first.
+Print types from the BTF in FILE as people read them, with the text of `pahole -F btf -C NAME FILE`. Structs
+and unions come with the offset and size of each member, bit positions, holes, padding, cache lines and the
+attributes that follow from the offsets; enums, typedefs, functions and variables as in C. Without NAME, list
+all structs and unions. FILE is raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF file with .BTF, which may
+be compressed (x.ko.xz, .zst, .gz); - is standard input. Of an ELF file that has only DWARF, such as an
+object that has just been compiled, BTF is made first.
 
 NAME may be a pattern ('tcp_*') or an id, and may begin with struct, union, enum, typedef, function or
 variable. All types of that name are printed.
@@ -178,7 +178,7 @@ How:
   -E, --expand-types   Print the members of structs, and what typedefs are, in place of their names
   -p, --expand-pointers
                        Print what members point to as well; each struct is named, not printed, within itself
-  -r, --relative       Count offsets within what is expanded from its own beginning
+  -r, --relative       Count offsets within expanded members from the beginning of each
   --no-comments        Leave out offsets, sizes, holes and sums
   --hex                Print offsets, sizes and enumerators as hexadecimal numbers
   -c, --cacheline BYTES
@@ -190,14 +190,14 @@ How:
                        the difference
   -s, --sizes          Print a line for each: name, size and number of holes
   --sort               Sort by name; default: the order of the BTF
-  --json               Print an array of JSON with the members, sums and holes of each
+  --json               Print a JSON array with the members, sums and holes of each
   --svg OUT            Write a picture to the file OUT (- is standard output), and print nothing: a row for
                        each cache line, a cell for each byte, holes in stripes. -E draws members of members
 
 Which of the structs (of those that are named, or of all):
   -H, --holes N        Those with at least N holes
   -B, --bit-holes N    Those with at least N holes between bit-fields
-  --padding N          Those with at least N bytes behind the last member
+  --padding N          Those with at least N bytes after the last member
   --packed             Those that must have been packed
   --with-flexible-array
                        Those that end with an array without a size
@@ -244,7 +244,7 @@ How:
                        Print one table only: by kind, type by type, or by what stands in front of the first
                        underscore in the names; with --provenance or --dwarf by the unit that types are from,
                        or by the folder of the file that declares them (types without a declaration, such as
-                       pointers, count for the unit's folder)
+                       pointers, count towards the unit's folder)
   --count N            At most N lines in the tables of records, of prefixes, and of types whose removal would
                        save most; default: 10. The others are short, and whole
   --against OTHER      Print how much more there is than in the BTF in OTHER: what changed most, first. Types
@@ -283,7 +283,7 @@ file with .BTF, which may be compressed. Of an ELF file that has only DWARF, BTF
 
 How:
   --fail               Exit with status 1 if there are any
-  --json               Print an array of JSON
+  --json               Print a JSON array
 
 What is read:
   --base FILE          The BTF that the BTF in FILE is split from, as for pybtf dump. What FILE
@@ -387,11 +387,11 @@ What is read:
                        bytes are in its byte order
   --base BTF           What the BTF of --btf is split from, as for pybtf dump
   --offset N           Begin at byte N of FILE; 0x begins a hexadecimal number
-  --count N|all        Print N values, one behind the other, or all up to the end; default: 1
+  --count N|all        Print N consecutive values, or all up to the end; default: 1
 
 How:
   --elements N         Of an array, print the first N elements; default: 16. JSON has all
-  --json               Print an array of JSON, with an object for each value. Pointers are hexadecimal texts
+  --json               Print a JSON array with an object for each value. Pointers are hexadecimal strings
 
 Options:
   -h, --help           Print this text
@@ -406,25 +406,25 @@ VERIFY = """\
 Usage: pybtf verify [OPTIONS] FILE...
 
 Say whether a kernel accepts the BTF in each FILE, by the kernel's own rules, without asking one: all that is
-wrong, which of it the kernel meets first, and what it answers. FILE is raw BTF, or an ELF file with .BTF,
+wrong, which fault the kernel meets first, and what it answers. FILE is raw BTF, or an ELF file with .BTF,
 which may be compressed (x.ko.xz, .zst, .gz); - is standard input; of a folder, the modules in it (*.ko).
 
 The BTF of a BPF object is judged as a loader (libbpf) completes it: with the sizes and offsets that a
 compiler leaves out, and without extern variables and functions.
 
 A module's BTF is split from that of its kernel, and nothing ties the two together. On another base it means
-something else, and a kernel may load it all the same. With --base, that is found out.
+something else, and a kernel may load it all the same. With --base, pybtf finds that out.
 
 What is asked:
   --base FILE          The BTF of a kernel, for modules. May be repeated: pybtf names the one a module fits
   --kernel VERSION|all
                        As this version would answer, 4.18 or newer; default: the version that FILE is of, or
-                       is for, if it says so, else 7.3. With all, a table of those that differ
+                       is for, if it says so; otherwise 7.3. With all, a table of those that differ
   --loader user|vmlinux|module
                        Who loads it; default: what FILE is for. A program (user), which is judged most
                        strictly; the kernel its own (vmlinux), or a module's
   --require-btf        Do not accept a module without BTF, though kernels load it
-  --strict             Also fail for what a kernel loads although it is odd, wrong or doubtful
+  --strict             Also fail for BTF that a kernel loads although it is odd, wrong or doubtful
 
 Before the link:
   --btf-ids            Look up the names in .BTF_ids of each FILE (an object, a module, vmlinux) as
@@ -434,7 +434,7 @@ Before the link:
 
 What can be mended:
   --fix OUT            Write FILE with BTF that the kernel (--kernel) accepts: what it does not know goes or
-                       is replaced, as when it is not encoded, and entries of sections are sorted. OUT is then
+                       is replaced, as if it were not encoded, and entries of sections are sorted. OUT is then
                        verified. OUT is raw BTF if FILE is, else a copy of FILE, with - the BTF alone; FILE
                        stays as it is. What a BPF object says to its loader stays, too
   --rebase NEW         With --fix and --base: put a module's BTF on the vmlinux NEW, whose types mean the same
@@ -464,7 +464,7 @@ DIFF = """\
 Usage: pybtf diff [OPTIONS] OLD NEW
 
 Print what changed from the BTF in OLD to that in NEW, by meaning: types by kind and name, with their members
-and values; functions by their prototypes, variables, kfuncs and tags. Ids, order and repeats play no role,
+and values; functions by their prototypes, variables, kfuncs and tags. Ids, order and repeats do not matter,
 and a type does not change because of what its pointers lead to. A line begins with + (added), - (removed) or
 ~ (changed); below a type or function that changed, each thing that differs has a line with its full place.
 Members that only shifted together are one line. If nothing changed, nothing is printed. OLD and NEW are raw
@@ -482,19 +482,19 @@ Which changes:
                        changed or are gone), size (of types and variables), signature (of functions and
                        variables), value (of enumerators), removed (with members and enumerators), kfunc
                        (kfuncs that are gone or called otherwise), relocation (with --object: one that
-                       finds nothing any more), any
+                       no longer finds anything), any
 
 How:
   --stat               Print numbers only
   --reach              Also print which types, variables and functions have a type that changed
   --markdown           Print sections and lists, for release notes
-  --json               Print an object of JSON
+  --json               Print a JSON object
   -q, --quiet          With --fail-on: print only the changes for which it fails
   -j, --jobs N         Number of workers; default: the CPUs this process may use
 
 Instead of all changes:
   --object PROG        Those that the CO-RE relocations in the BPF object PROG meet: members, types and
-                       enumerators that are not found any more, or have another place, size or value, with
+                       enumerators that are no longer found, or have another place, size or value, with
                        the source lines that need them. May be repeated. To look in modules, too, make
                        OLD and NEW folders of modules, and name their kernels by --old-base and --new-base
 
@@ -540,7 +540,7 @@ it is from) or in the strings. The files are only read.
 What is expected:
   --expect DIGEST      The SHA-256 of the raw BTF: `pybtf encode -q --detached - FILE | sha256sum`
   --against OTHER      The BTF in OTHER, raw or in an ELF file. What kernels from 7.0 on ship differs: sorted
-  --write-lock LOCK    If all is well, record what was encoded and the digests in the file LOCK (- for
+  --write-lock LOCK    If nothing differs, record what was encoded and the digests in the file LOCK (- for
                        standard output; what is found is then printed on standard error)
   --lock LOCK          Check what LOCK has recorded, or these FILEs of it, with the features recorded there
 

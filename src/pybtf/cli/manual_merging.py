@@ -59,7 +59,7 @@ Input:
                        has moved. It is made if it does not exist
   --compiler-btf       Take the BTF that compilers wrote of each source (gcc -gbtf): what the linker has put
                        together in .BTF of FILE, or that of the objects of --objects. Functions and variables
-                       are those of which FILE has symbols. The bytes are not those that DWARF gives
+                       are those for which FILE has symbols. The bytes are not those that DWARF gives
 
 Output:
   --detached OUT       Write raw BTF to OUT and only read FILE; - is standard output
@@ -116,7 +116,7 @@ Exit status: that of COMMAND; 1 the object cannot be encoded; 127 there is no su
 DEDUP = """\
 Usage: pybtf dedup [--base FILE] FILE... -o OUT
 
-Append the BTF of all FILEs and de-duplicate it, so that each type is there once. The bytes are those of
+Append the BTF of all FILEs and de-duplicate it, so that each type is in it once. The bytes are those of
 libbpf's btf__add_btf and btf__dedup. FILE is raw BTF or an ELF file with .BTF, which may be compressed; - is
 standard input. The result has the byte order of the first FILE.
 
@@ -127,7 +127,7 @@ together: if you have the linked DWARF, pybtf encode is better.
 Options:
   -o, --output OUT     Write raw BTF to OUT; - is standard output
   --base FILE          The BTF that FILEs are split from, such as a kernel's. OUT is then split from it, too,
-                       and has nothing that the base has
+                       and repeats nothing of the base
   -h, --help           Print this text
 
 Examples:

@@ -72,7 +72,7 @@ def merge(
         other = "--store" if store is not None else "--cache" if cache is not None else "--verify"
         raise UsageError(f"--compiler-btf cannot be combined with {other}, which is about values of pybtf object")
     if store is not None and not os.path.isdir(store):  # noqa: PTH112
-        found = "is no folder" if os.path.lexists(store) else "no such folder"
+        found = "is not a folder" if os.path.lexists(store) else "no such folder"
         raise InputError(store, found, "what pybtf object --store has made")
     if cache == "-":
         raise UsageError("--cache names a file that is kept, not standard output")

@@ -86,7 +86,7 @@ def warn_of_links(path: str, links: int, report: Report) -> None:
 def stale_section(path: str, name: str) -> str:
     """The warning about a section of a file that refers to BTF which is gone."""
     return (
-        f"{path}: its {name} refers to the BTF that was replaced, so no loader can use it any more. Compile the file "
+        f"{path}: its {name} refers to the BTF that was replaced, so loaders can no longer use it. Compile the file "
         "anew, and use --detached to write the BTF to a file of its own"
     )
 

@@ -234,7 +234,7 @@ def _printed(view: View, shower: Shower, ids: list[int], asked: Asked, sources: 
         composites = [id for id in ids if view.kind(id) in (STRUCT, UNION)]
         return b"".join(sources.column(line_of_sizes(view, shower, id), id) for id in composites)
     if asked.names or asked.given - LISTED:
-        # With an empty line behind each, as pahole has it.
+        # With an empty line after each, as pahole has it.
         return _texts([sources.comment(id) + shower.text(id) + b"\n" for id in ids])
     return b"".join(sources.column(_line(view, id), id) for id in ids)
 

@@ -64,7 +64,7 @@ def left_out(report: Report) -> list[str]:
         lines += _reasons(tally)
         if tally.descriptions:
             what = counted(tally.descriptions, "description")
-            lines.append(f"  besides, {what} of functions without a function symbol")
+            lines.append(f"  in addition, {what} of functions without a function symbol")
     if report.merged is not None and report.merged["remembered"]:
         return [*lines, "types: none read; the BTF in the cache is that of this link"]
     repeats = report.repeats

@@ -12,7 +12,7 @@ HELP = (
 
 Encode the DWARF of the ELF file FILE as BTF. This is pybtf with the command line of pahole 1.32, for builds
 that call pahole: `make PAHOLE=pybtf-pahole`. Without -J, print structs and unions from the BTF of FILE, with
-pahole's text; without FILE, those of the running kernel. Only with ELF files is -F btf needed. Options of
+pahole's text; without FILE, those of the running kernel. -F btf is needed only with ELF files. Options of
 pahole that are not about BTF are refused.
 
   -J, --btf_encode           Put the BTF into FILE, as section .BTF
@@ -44,21 +44,21 @@ Features:
 
 Types that are printed (as by `pybtf show`, which says more):
   -C, --class_name=LIST      These, not all; separated by commas. file://PATH stands for the lines of a file
-      --skip_missing         Those of them that are not there are no error
+      --skip_missing         Ignore those of them that do not exist
   -E, --expand_types; -p, --expand_pointers; -r, --rel_offset; --hex; -q, --quiet
                              With the members of members, with those of what pointers point to, with offsets from
                              their own struct, with hexadecimal numbers, without comments
   -c, --cacheline_size=BYTES
                              The size of a cache line; default: 64
   -R, --reorganize; -S, --show_reorg_steps
-                             With the members in an order that leaves fewer holes; step by step. With -V, the
-                             moves alone
+                             With the members in an order that leaves fewer holes; step by step. With -V, only
+                             the moves
   --flat_arrays; --suppress_packed; --suppress_aligned_attribute
                              With arrays of arrays as one; without the attributes packed, aligned
   -s, --sizes; -n, --nr_members; -N, --class_name_len; -t, --separator=SEP
                              A line for each: name, size, holes; number of members; length of the name
   -m, --nr_methods           A line for each struct to which functions take pointers: name, number of parameters
-  -T, --nr_definitions       A line for each: name, how many are like it. Other lines only by options behind it
+  -T, --nr_definitions       A line for each: name, how many are like it. Only options after it print other lines
   -P, --packable             A line for each that gets smaller by -R: name, both sizes, difference
   -H, --holes=N; -B, --bit_holes=N; -z, --hole_size_ge=N; --padding_ge=N; --packed; --structs; --unions;
   --with_flexible_array; --with_embedded_flexible_array; -x, --exclude=PREFIX; -y, --prefix_filter=PREFIX
@@ -67,7 +67,7 @@ Types that are printed (as by `pybtf show`, which says more):
                              Also structs and unions without a name that a typedef names; with both, all of them
   -l, --show_first_biggest_size_base_type_member
                              With a line at the end for the member that has the biggest element
-      --sort                 By name
+      --sort                 Sort by name
   -i, --contains=NAME; -f, --find_pointers_to=NAME
                              Names of structs with such a member; members that are such pointers
       --contains_enumerator=NAME
@@ -86,6 +86,6 @@ Environment:
   MAKEFLAGS                  Where make offers its jobserver
   PYBTF_PAHOLE_VERSION       The version to claim, for tests of build scripts: v1.24
 
-Exit status: 0 done; 1 the output was not written, a message says why; 64 the command line is at fault;
+Exit status: 0 done; 1 the output was not written, and a message says why; 64 the command line is at fault;
 70 a bug in pybtf. docs/kernel.md says more."""
 )

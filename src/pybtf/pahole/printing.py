@@ -245,7 +245,7 @@ def _users(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
 
 
 def _enumeration(view: View, shower: Shower, enumerator: str) -> Iterator[bytes]:
-    """The first with this enumerator, without the semicolon behind it."""
+    """The first with this enumerator, without the semicolon after it."""
     for id in shower.enumerations_with(os.fsencode(enumerator)):
         yield shower.text(id).replace(b";\n", b"\n")
         return

@@ -22,7 +22,7 @@ LINES = ("sizes", "nr_members", "class_name_len")
 """The options for a line of each type."""
 
 DEFINITIONS = "nr_definitions"
-"""The option for how many structs and unions there are of a name. Nothing else is printed but by options behind it."""
+"""The option for how many structs and unions there are of a name. Only options after it print anything else."""
 
 LARGE_HOLES = "hole_size_ge"
 """The option for structs with a hole of so many bytes. Their names are printed, unless `-V` is in front of it."""
@@ -104,14 +104,14 @@ class Request:
             raise InputError("the input file", "the name is empty", "the name of a file")
 
     def _find_types(self) -> None:
-        """As with pahole, a lone word that is no file names types, and no file means the running kernel's types."""
+        """As with pahole, a lone word that is not a file names types, and no file means the running kernel's types."""
         words = [word for word in self.files if _is_word(word)]
         named = any(option in self.printing for option in NAMES)
         if len(words) == len(self.files) == 1 and not named:
             self.printing["class_name"] = self.files.pop()
             self.by_word = True
         elif words and not named:
-            raise UsageError(f"{words[0]} is no file; -C names a type: -C {words[0]} FILE")
+            raise UsageError(f"{words[0]} is not a file; -C names a type: -C {words[0]} FILE")
         from pybtf.btf.files import RUNNING
 
         if not self.files and os.path.exists(RUNNING):  # noqa: PTH110
@@ -273,7 +273,7 @@ def _check_languages(where: str, text: str) -> None:
 
 
 def is_elf(path: str) -> bool:
-    """Whether a file, which is no pipe, begins as ELF files do."""
+    """Whether a file, which is not a pipe, begins as ELF files do."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
             return False
@@ -284,7 +284,7 @@ def is_elf(path: str) -> bool:
 
 
 def _is_word(text: str) -> bool:
-    """Whether it is no file, and can be what C calls a type, or several of them; or a list of names (`file://`)."""
+    """Whether it is not a file, and can be what C calls a type, or several of them; or a list of names (`file://`)."""
     names = text.split(",")
     return all(name.isidentifier() or name.startswith("file://") for name in names) and not os.path.lexists(text)
 

@@ -2,7 +2,7 @@
 
 What differs from `pybtf encode`, and why:
 
-- *A module without DWARF is no error.* A module may be made of assembler or Rust only. Up to kernel 6.19 it must be
+- *A module without DWARF is not an error.* A module may be made of assembler or Rust only. Up to kernel 6.19 it must be
   left alone; from 7.0 on the build goes on with the detached file, which therefore is written, with nothing in it.
   (What is encoded on a base counts as a module. A kernel without types is always an error.) The exception is a module
   without types whose `.BTF_ids` are not empty, for the kernel would look its kfuncs up in the empty BTF. Then pahole
@@ -200,7 +200,7 @@ def _leave(request: Request, nothing: NothingToEncode) -> None:
             raise InputError(
                 nothing.place,
                 f"{nothing.found}, but its .BTF_ids, {ids} bytes, name types and functions",
-                "BTF in which they are",
+                "BTF that has them",
                 "A kernel that looks kfuncs up in empty BTF can crash. Build with -g, without KCFLAGS=-g0.",
             )
         from pybtf.elf.atomic import write_file
