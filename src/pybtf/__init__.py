@@ -11,7 +11,7 @@ Everything is imported when it is first used: `import pybtf` itself costs next t
 
 from pybtf._version import __version__ as __version__
 
-# Known to type checkers under this name; `typing` itself would be the dearest import of all.
+# Known to type checkers under this name; `typing` itself would be the slowest import of all.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pybtf.api import encode as encode

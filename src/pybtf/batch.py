@@ -128,7 +128,7 @@ def _outcomes(
 
 
 def _outcome(path: str, result: Encoded | BaseException) -> Outcome:
-    """Raises what is no failure of the file."""
+    """Raises what is not a failure of the file."""
     if isinstance(result, Encoded):
         return Outcome(path, result, None)
     if isinstance(result, (PybtfError, MemoryError)):

@@ -66,9 +66,9 @@ class Encoded:
         """Put the BTF into the ELF file `path` as section `.BTF`, replacing one that is there.
 
         A distilled base becomes `.BTF.base`. A file that has one although there is none now is refused: its `.BTF`
-        would be read as built on it. A `.BTF.ext` stays, refers to BTF that is gone, and is told of in the result.
+        would be read as built on it. A `.BTF.ext` stays, refers to BTF that is gone, and is reported in the result.
 
-        The file is replaced as a whole, at once; `durable` as for `write`. Raises `InputError` if it is no ELF
+        The file is replaced as a whole, at once; `durable` as for `write`. Raises `InputError` if it is not an ELF
         that can take it, `OutputError` if it cannot be written, or if it is the input and has changed since it
         was encoded.
         """

@@ -37,7 +37,7 @@ class UsageError(PybtfError):
 
 
 def printable(text: str) -> str:
-    """`text` with everything that is not printable as an escape, line ends too; bytes that are no UTF-8 as `\\xff`.
+    """`text` with everything that is not printable as an escape, line ends too; bytes that are not UTF-8 as `\\xff`.
 
     Names come from the input and may hold anything, escape sequences of a terminal too.
     """
@@ -50,7 +50,7 @@ def one_line(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """`text` in quotes, for messages; see `printable`. `repr` would show bytes that are no UTF-8 as `\\udcff`."""
+    """`text` in quotes, for messages; see `printable`. `repr` would show bytes that are not UTF-8 as `\\udcff`."""
     mark = '"' if "'" in text and '"' not in text else "'"
     return f"{mark}{printable(text)}{mark}"
 
@@ -142,7 +142,7 @@ class EncodeError(InputError):
 
 
 class NothingToEncode(InputError):
-    """The file is sound, but has no DWARF, or nothing in it that is wanted. To some callers that is no error."""
+    """The file is sound, but has no DWARF, or nothing in it that is wanted. To some callers that is not an error."""
 
 
 class NoSuchTypeError(PybtfError, IndexError):

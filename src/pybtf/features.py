@@ -85,13 +85,13 @@ class Features:
     def for_kernel(self, version: str) -> Features:
         """Those of these features whose kinds of types a kernel knows. `version`: `5.15`, `6.1.0-50-amd64`.
 
-        Raises `UsageError` for what is no version, or one before 5.4, the first that reads BTF of kernels.
+        Raises `UsageError` for what is not a version, or one before 5.4, the first that reads BTF of kernels.
         """
         if not isinstance(version, str):
-            raise UsageError(f"{version!r} is no text with a kernel version; expected one, as '5.15'")
+            raise UsageError(f"{version!r} is not a kernel version; expected text such as '5.15'")
         parts = version.removeprefix("v").split("-")[0].split(".")
         if len(parts) < 2 or not all(part.isascii() and part.isdecimal() and len(part) < 4 for part in parts[:2]):
-            raise UsageError(f"{version!r} is no kernel version; expected two numbers, as in 5.15")
+            raise UsageError(f"{version!r} is not a kernel version; expected two numbers, as in 5.15")
         kernel = int(parts[0]), int(parts[1])
         if kernel < (5, 4):
             raise UsageError(f"a kernel {version} does not read all BTF that pybtf makes; expected 5.4 or newer")

@@ -61,7 +61,7 @@ class RealPaths:
 class Input:
     """A file to encode. `name` says where below a folder of results its own belongs; `real`: `path` without links;
     `size` in bytes, 0 if it cannot be looked at. `problem`: `path` is a folder, and this is wrong with it; or what was
-    found in a folder is no file, and whoever opens it may wait for ever.
+    found in a folder is not a file, and whoever opens it may wait for ever.
     """
 
     path: str

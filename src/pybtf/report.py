@@ -244,7 +244,7 @@ class Report:
     def add_digests(self, data: bytes | bytearray | memoryview) -> None:
         """Digest the input file, which must still be what was encoded, and the BTF `data`.
 
-        Raises `OSError` if the input cannot be read any more.
+        Raises `OSError` if the input can no longer be read.
         """
         from hashlib import sha256
 

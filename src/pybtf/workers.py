@@ -73,7 +73,7 @@ class Ended:
 
 
 class Orphaned(BaseException):
-    """Nobody waits for this worker's result any more. No `Exception`: it is no failure of the task."""
+    """Nobody waits for this worker's result any longer. Not an `Exception`: it is not a failure of the task."""
 
 
 class Workers:
@@ -81,10 +81,10 @@ class Workers:
 
     Results come as they are made. Neither step may raise, and what comes of both is what `marshal` can write. `finish`
     is called for up to `together` tasks in a row, whose results wait for each other. `work` calls `check` now and
-    then, which has the form of what is told of progress. Each process calls `begin` first. With one worker or one task
-    all is done in this process, without `begin`. To be used as a context manager, which ends the workers. Afterwards
-    `cpu` is the CPU time of all of them in nanoseconds, and `peak` the sum of their peaks of memory in bytes, of as
-    many as there were at a time.
+    then, which has the form of what is told about progress. Each process calls `begin` first. With one worker or one
+    task all is done in this process, without `begin`. To be used as a context manager, which ends the workers.
+    Afterwards `cpu` is the CPU time of all of them in nanoseconds, and `peak` the sum of their peaks of memory in
+    bytes, of as many as there were at a time.
     """
 
     def __init__(
@@ -194,8 +194,8 @@ class Workers:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             for fd in (results, *self._children):
                 os.close(fd)
-            dearest = len(self._children) % 2 == 0
-            self._serve(out, parent, self._tickets.first if dearest else self._tickets.last)
+            largest = len(self._children) % 2 == 0
+            self._serve(out, parent, self._tickets.first if largest else self._tickets.last)
             status = 0
         except (Orphaned, BrokenPipeError):
             status = 0  # as nobody will know
@@ -225,7 +225,7 @@ class Workers:
 
     def _end(self) -> None:
         """End all workers; also called by a signal, at any moment."""
-        self._tickets.withdraw()  # those that SIGTERM does not end find no task any more
+        self._tickets.withdraw()  # those that SIGTERM does not end find no more tasks
         for child in self._children.values():
             os.kill(child.pid, signal.SIGTERM)
         while self._children:

@@ -99,7 +99,7 @@ def test_search(btf: BTF) -> None:
     names = [type.name for type in btf.search(re.compile("^(in|ou)ter$|er$"), Kind.STRUCT)]
     assert sorted(names) == ["inner", "outer"]
     assert {type.name for type in btf.search("er$")} == {"inner", "outer", "pointer"}
-    with pytest.raises(UsageError, match=r"'\(' is no regular expression"):
+    with pytest.raises(UsageError, match=r"'\(' is not a regular expression"):
         btf.search("(")
 
 

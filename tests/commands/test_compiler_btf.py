@@ -470,20 +470,20 @@ def record(kind: int, third: int, *rest: int, name: int = 0, count: int = 0, fla
         (raw_btf((*INT, *record(4, 4, count=1)), TEXTS), "the type section ends inside type 2"),
         (raw_btf((*INT, *record(2, 7)), TEXTS), "type 2 refers to type 7, which does not exist"),
         (raw_btf((*INT, *record(8, 1, name=99)), TEXTS), "name offset 0x63 in type 2"),
-        (raw_btf((*INT, *record(8, 1)), TEXTS), "type 2 is none that compilers write of C"),  # no name
-        (raw_btf(record(1, 4, 0x20), TEXTS), "type 1 is none"),  # an INT without a name
-        (raw_btf(record(1, 32, 0x100, name=1), TEXTS), "type 1 is none"),  # of 32 bytes
-        (raw_btf(record(2, 0, count=1), TEXTS), "type 1 is none"),  # a PTR with elements
-        (raw_btf(record(6, 4, 0, 1, count=1), TEXTS), "type 1 is none"),  # an enumerator without a name
-        (raw_btf((*INT, *record(12, 1, name=5)), TEXTS), "type 2 refers to what is no type"),  # of FUNC, an INT
-        (raw_btf((*INT, *record(12, 0, name=5)), TEXTS), "type 2 refers to what is no type"),  # of FUNC, void
-        (raw_btf((*INT, *record(14, 1, 0, name=5), *record(2, 2)), TEXTS), "type 3 refers to what is no type"),
-        (raw_btf((*INT, *record(13, 1), *record(12, 2, name=5, count=3)), TEXTS), "type 3 is none"),  # linkage 3
-        (raw_btf((*INT, *record(14, 1, 3, name=5)), TEXTS), "type 2 is none"),
-        (raw_btf((*INT, *record(17, 1, 0xFFFFFFFF, name=5)), TEXTS), "type 2 refers to what is no type"),  # of an INT
-        (raw_btf((*INT, *record(17, 0, 0xFFFFFFFF, name=5)), TEXTS), "type 2 refers to what is no type"),
-        (raw_btf((*record(4, 4, name=5), *record(17, 1, 0, name=5)), TEXTS), "type 2 is none"),  # member 0 of none
-        (raw_btf((*record(4, 4, name=5), *record(17, 1, 0, name=5, flag=1)), TEXTS), "type 2 is none"),
+        (raw_btf((*INT, *record(8, 1)), TEXTS), "type 2 is not one that compilers write for C"),  # no name
+        (raw_btf(record(1, 4, 0x20), TEXTS), "type 1 is not one"),  # an INT without a name
+        (raw_btf(record(1, 32, 0x100, name=1), TEXTS), "type 1 is not one"),  # of 32 bytes
+        (raw_btf(record(2, 0, count=1), TEXTS), "type 1 is not one"),  # a PTR with elements
+        (raw_btf(record(6, 4, 0, 1, count=1), TEXTS), "type 1 is not one"),  # an enumerator without a name
+        (raw_btf((*INT, *record(12, 1, name=5)), TEXTS), "type 2 refers to something that"),  # of FUNC, an INT
+        (raw_btf((*INT, *record(12, 0, name=5)), TEXTS), "type 2 refers to something that"),  # of FUNC, void
+        (raw_btf((*INT, *record(14, 1, 0, name=5), *record(2, 2)), TEXTS), "type 3 refers to something that"),
+        (raw_btf((*INT, *record(13, 1), *record(12, 2, name=5, count=3)), TEXTS), "type 3 is not one"),  # linkage 3
+        (raw_btf((*INT, *record(14, 1, 3, name=5)), TEXTS), "type 2 is not one"),
+        (raw_btf((*INT, *record(17, 1, 0xFFFFFFFF, name=5)), TEXTS), "type 2 refers to something that"),  # of an INT
+        (raw_btf((*INT, *record(17, 0, 0xFFFFFFFF, name=5)), TEXTS), "type 2 refers to something that"),
+        (raw_btf((*record(4, 4, name=5), *record(17, 1, 0, name=5)), TEXTS), "type 2 is not one"),  # member 0 of none
+        (raw_btf((*record(4, 4, name=5), *record(17, 1, 0, name=5, flag=1)), TEXTS), "type 2 is not one"),
     ],
 )
 def test_damage(tmp_path: Path, piece: bytes, message: str) -> None:

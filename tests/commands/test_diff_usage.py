@@ -46,8 +46,8 @@ USAGE = [
     (["--fail-on", "relocation", *BOTH], "--fail-on relocation goes with --object"),
     (["--only", "struct", *BOTH], "--only: unknown value 'struct' (did you mean 'structs'?)"),
     (["--fail-on", "frob", *BOTH], "--fail-on: unknown value 'frob'; expected one of layout, size, signature, value"),
-    (["--name", "frob x", *BOTH], "'frob x': 'frob' is none of added, removed, changed, struct"),
-    (["--name", "struct a b", *BOTH], "'struct a b' is no pattern: a name, with the kind in front if it matters"),
+    (["--name", "frob x", *BOTH], "'frob x': 'frob' is not one of added, removed, changed, struct"),
+    (["--name", "struct a b", *BOTH], "'struct a b' is not a pattern: a name, with the kind in front if it matters"),
     (["--dwarf", *FOLDERS], "--dwarf takes two files"),
     (["--old-provenance", "x", *FOLDERS], SOURCES),
     (["--new-provenance", "x", *FOLDERS], SOURCES),
@@ -78,5 +78,5 @@ def test_a_pattern_has_an_end(capsys: pytest.CaptureFixture[str], tmp_path: Path
     said = capsys.readouterr().err
     assert f"{patterns}: line 2: '[[" in said
     assert "[...[" in said
-    assert "is no pattern: 1,000,000 characters; expected at most 1,000. An asterisk stands for" in said
+    assert "is not a pattern: 1,000,000 characters; expected at most 1,000. An asterisk stands for" in said
     assert len(said) < 1000

@@ -154,7 +154,7 @@ def test_truncated_while_another_command_reads_it(where: str, command: str, tmp_
     )  # fmt: skip
     program = "pybtf-pahole" if "pahole" in command else "pybtf"
     name = "a file" if "verify" in command or "dump" in command else "file:"
-    words = f"{program}: error: {name} cannot be read any more: it was truncated meanwhile, or its disk fails\n"
+    words = f"{program}: error: {name} can no longer be read: it was truncated meanwhile, or its disk fails\n"
     assert (done.returncode, done.stderr) == (1, words)
 
 

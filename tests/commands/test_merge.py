@@ -288,7 +288,7 @@ def test_dwarf_of_a_part_of_the_program_is_not_taken_for_all(
     patch(Path("values"), at + 12, struct.pack(order + "I", flags | 4))
     patch(Path("values"), at + first, bytes(size - first))
     assert pybtf.encode("values", features=FEATURES).report.warnings == [
-        "values: nothing is in the BTF of objects that have values and no DWARF any more (pybtf cc --strip-dwarf), "
+        "values: nothing is in the BTF of objects that have values but no DWARF (pybtf cc --strip-dwarf), "
         "1 of them; pybtf merge makes BTF of values"
     ]
     before = Path("values").read_bytes()

@@ -413,7 +413,7 @@ def lock_of(name: str = '"a"', **changes: str) -> str:
     ("text", "message"),
     [
         ("", "is empty; expected a lock file of pybtf reproduce"),
-        ("a\xff", "not JSON: byte 0xff at offset 0x1 is no UTF-8; expected"),
+        ("a\xff", "not JSON: byte 0xff at offset 0x1 is not UTF-8; expected"),
         ('{\n"schema" 1}', "not JSON: line 2, column 10; expected"),
         ("[" * 100_000, "not JSON; expected"),
         ("[]", "another format"),
@@ -423,15 +423,15 @@ def lock_of(name: str = '"a"', **changes: str) -> str:
         ('{"schema": 1, "files": []}', "no object `files`"),
         ('{"schema": 1, "files": {}}', "no entries; expected one for each file"),
         ('{"schema": 1, "files": {"a": {}}}', "the entry of 'a' has no 'features'"),
-        ('{"schema": 1, "files": {"a": 3}}', "the entry of 'a' is damaged: it is no object"),
-        (lock_of(size="1e999"), "the entry of 'a' is damaged: inf is no size"),
-        (lock_of(size="-1"), "-1 is no size"),
-        (lock_of(size="true"), "True is no size"),
+        ('{"schema": 1, "files": {"a": 3}}', "the entry of 'a' is damaged: it is not an object"),
+        (lock_of(size="1e999"), "the entry of 'a' is damaged: inf is not a size"),
+        (lock_of(size="-1"), "-1 is not a size"),
+        (lock_of(size="true"), "True is not a size"),
         (lock_of(size="9" * 5000), "not JSON"),
-        (lock_of(sha256='"y"'), "'y' is no SHA-256"),
-        (lock_of(sha256=f'"{"y" * 5000}"'), f"'{'y' * 99}... is no SHA-256"),
-        (lock_of(features='"var"'), "'var' is no list"),
-        (lock_of(features="[3]"), "3 is no string"),
+        (lock_of(sha256='"y"'), "'y' is not a SHA-256"),
+        (lock_of(sha256=f'"{"y" * 5000}"'), f"'{'y' * 99}... is not a SHA-256"),
+        (lock_of(features='"var"'), "'var' is not a list"),
+        (lock_of(features="[3]"), "3 is not a string"),
         (lock_of(features='["moon"]'), "unknown feature 'moon'"),
         (lock_of(lang='"\\ud800"'), "unknown language"),
         (lock_of(features=f'["{"y" * 5000}"]'), f"unknown feature '{'y' * 256}...{'y' * 256}'; known are"),
@@ -496,7 +496,7 @@ def test_what_a_lock_file_may_hold() -> None:
         assert not lockfile.is_digest(other)
     assert lockfile._size(0) == 0
     for size in (-1, True, 1.0, "1"):
-        with pytest.raises(ValueError, match="is no size"):
+        with pytest.raises(ValueError, match="is not a size"):
             lockfile._size(size)
     assert lockfile._shown("x" * 98) == repr("x" * 98)
     assert lockfile._shown("x" * 99) == repr("x" * 99)[:100] + "..."

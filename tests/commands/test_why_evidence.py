@@ -284,10 +284,10 @@ def test_advice_follows_the_evidence() -> None:
 
 
 LABELS: dict[str, tuple[str | int, str]] = {
-    "entry": ("NOTYPE", "no DWARF describes it, and its symbol is no function's, but a label (NOTYPE)"),
+    "entry": ("NOTYPE", "no DWARF describes it, and its symbol is not a function's, but a label (NOTYPE)"),
     "table": ("OBJECT", "no DWARF describes it, and its symbol is that of data (OBJECT)"),
     "chosen": (10, "no DWARF describes it, and its symbol is that of an indirect function (GNU_IFUNC)"),
-    "odd": (5, "no DWARF describes it, and its symbol is no function's"),
+    "odd": (5, "no DWARF describes it, and its symbol is not a function's"),
     "source": ("FILE", "no function, type or global variable of the file has this name"),
     "outside": ("NOTYPE", "no function, type or global variable of the file has this name"),
     "tr": ("NOTYPE", "no function, type or global variable of the file has this name"),

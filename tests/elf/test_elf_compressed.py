@@ -147,7 +147,7 @@ def test_what_may_be_unpacked_for_one_image() -> None:
     for section in image.sections[1 : 1 + count]:
         for _ in range(3):
             assert len(image.data(section)) == 10 << 20
-    message = f"declares 10485760 bytes after decompression of {len(stream)}, behind {count * (10 << 20)} bytes"
+    message = f"declares 10485760 bytes after decompression of {len(stream)}, after {count * (10 << 20)} bytes"
     with pytest.raises(InputError, match=message):
         image.data(image.sections[1 + count])
 
@@ -185,7 +185,7 @@ def test_of_dies_less_may_be_unpacked(names: tuple[str, str]) -> None:
     first, second, other = image.sections[1:4]
     assert len(image.data(first)) == size
     limit = most_dies(image.size)
-    message = f"behind {size} bytes of other sections of DIEs; expected at most {limit} bytes of DIEs in all"
+    message = f"after {size} bytes of other sections of DIEs; expected at most {limit} bytes of DIEs in all"
     with pytest.raises(InputError, match=f"declares {size} bytes after decompression of {len(stream)}, {message}"):
         image.data(second)
     assert len(image.data(other)) == size
@@ -211,7 +211,7 @@ def test_of_a_module_that_is_compressed_as_a_whole_its_size_on_the_disk_counts()
     content = gabi(1, 1 << 20, zlib.compress(bytes(1 << 20)))
     data = bare([Section(".debug_str", content, flags=0x800), Section(".big", bytes(FREE_SIZE))])
     small = ElfImage("t.ko", data, stored=1000)
-    with pytest.raises(InputError, match="behind 3"):
+    with pytest.raises(InputError, match="after 3"):
         small.data(small.sections[1])
     image = ElfImage("t.ko", data, stored=1 << 20)
     assert len(image.data(image.sections[1])) == 1 << 20

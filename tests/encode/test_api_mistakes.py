@@ -114,7 +114,7 @@ def builder() -> Any:
         (lambda: BTF.c_name(1, b"a"), "declarator is of the type bytes; expected text"),
         (lambda: BTF.by_name(b"int"), "name is of the type bytes; expected text"),
         (lambda: BTF.by_name("int", "int"), "kind is of the type str; expected a pybtf.btf.Kind"),
-        (lambda: BTF.by_name("int", 1 << 80), f"{1 << 80} is no kind of types; expected a pybtf.btf.Kind"),
+        (lambda: BTF.by_name("int", 1 << 80), f"{1 << 80} is not a kind of type; expected a pybtf.btf.Kind"),
         (lambda: BTF.search(b"int"), "pattern is of the type bytes; expected a regular expression"),
         (lambda: BTF.search("int", "int"), "kind is of the type str; expected a pybtf.btf.Kind"),
         (lambda: BTF.sizeof(None), "which is of the type NoneType; expected a type, its id or its name"),

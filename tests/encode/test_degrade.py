@@ -220,7 +220,7 @@ def test_bitfields_that_are_no_numbers(path: Path) -> None:
         for name, type_, at in (("a", "big", 0), ("b", "int", 5))
     )
     what, btf = lost(path, big, named("structure_type", "s", ("byte_size", "data1", 24), children=[a, b]))
-    assert sorted(what) == ["bitfield of a type that is no number", "number of an odd size"]
+    assert sorted(what) == ["bitfield of a type that is not a number", "number of an odd size"]
     found = btf.by_name("s")
     assert isinstance(found, Struct)
     assert [each.name for each in found.members] == ["b"]
@@ -273,7 +273,7 @@ def test_arrays_of_types_that_are_only_declared(path: Path) -> None:
     losses = [loss.what for loss in result.report.losses]
     assert losses == [
         "member, parameter, element or result of no size",
-        "member that begins before the one in front of it",
+        "member that begins before the previous one",
     ]
     found = result.btf.by_name("s")
     assert isinstance(found, Struct)
@@ -327,7 +327,7 @@ def test_members_that_no_instance_has_there(path: Path) -> None:
     last = named("member", "last", ("type", "ref4", "int"), ("data_member_location", "data1", 8))
     s = named("structure_type", "s", ("byte_size", "data1", 12), children=[first, static, empty, last])
     what, btf = lost(path, e, s)
-    assert sorted(what) == ["member that begins before the one in front of it", "static member"]
+    assert sorted(what) == ["member that begins before the previous one", "static member"]
     found = btf.by_name("s")
     assert isinstance(found, Struct)
     assert [each.name for each in found.members] == ["first", "last"]

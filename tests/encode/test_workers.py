@@ -415,7 +415,7 @@ batch.encode_one = encode
     ("how", "status", "message"),
     [
         ("os.kill(os.getpid(), signal.SIGKILL)", 1, "the process that encoded it was killed. If memory was short"),
-        ("os.kill(os.getpid(), signal.SIGBUS)", 1, "cannot be read any more: it was truncated meanwhile"),
+        ("os.kill(os.getpid(), signal.SIGBUS)", 1, "can no longer be read: it was truncated meanwhile"),
         ("os.kill(os.getpid(), signal.SIGTERM)", 1, "the process that encoded it was ended by signal 15 (Terminated)"),
         ("os.kill(os.getpid(), signal.SIGSEGV)", 70, "internal error: a worker was ended by signal 11"),
         ("os._exit(5)", 70, "internal error: a worker ended with status 5"),

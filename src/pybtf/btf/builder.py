@@ -147,7 +147,7 @@ class Builder(BtfBuilder):
         return self.add(Array(_id(type), _id(index_type), nelems))
 
     def add_struct(self, name: str, size: int, members: Iterable[Member] = ()) -> int:
-        """A struct of `size` bytes. A member whose place is no multiple of 8 bits must be a bit-field."""
+        """A struct of `size` bytes. A member whose place is not a multiple of 8 bits must be a bit-field."""
         return self.add(Struct(name, size, _members(members)))
 
     def add_union(self, name: str, size: int, members: Iterable[Member] = ()) -> int:
@@ -201,7 +201,7 @@ class Builder(BtfBuilder):
     # Whole BTFs
 
     def append(self, other: BTF) -> int:
-        """Add all types of a BTF behind the own ones, with new ids and strings of this one.
+        """Append all types of a BTF to the own ones, with new ids and strings of this one.
 
         Returns the id of the first of them. Split BTF must have the same base as this. Raises UsageError if it has
         another, InputError if it is damaged.
@@ -339,7 +339,7 @@ def _members(members: Iterable[Member]) -> tuple[Member, ...]:
         _id(member.type)
         number_of(member.bit_offset, f"offset of {member.name}")
         if member.bit_offset % 8 and not member.bitfield_size:
-            raise UsageError(f"member {member.name!r} at bit {member.bit_offset}, which is no bit-field")
+            raise UsageError(f"member {member.name!r} at bit {member.bit_offset}, which is not a bit-field")
     return found
 
 

@@ -20,7 +20,7 @@ WRAPPERS = frozenset((Kind.TYPEDEF, Kind.VOLATILE, Kind.CONST, Kind.RESTRICT, Ki
 _SIZED_LIKE_ANOTHER = WRAPPERS | {Kind.ARRAY, Kind.VAR}
 _ENDLESS = -1
 _MOST = 1 << 64
-"""Elements from which on their number is not counted any more; it is an error."""
+"""From this number of elements on, they are not counted; it is an error."""
 
 _Span = tuple[int, int, int]
 """From a type to the end of its chain: the most elements up to any array on the way, all elements, and the end."""

@@ -41,7 +41,7 @@ MAX_ACCESS = 640
 
 COST = 40
 """Of following a way in one candidate, in steps of `type_compatibility`; of a long one, in the program itself, too, of
-each step behind the first `USUAL`.
+each step after the first `USUAL`.
 """
 
 USUAL = 4
@@ -179,7 +179,7 @@ class Relocator:
         try:
             self._pair.spend(0)  # if there were too many before, candidates are not even looked for
             if not root.name:
-                raise _Impossible("a type without a name, which cannot be looked for")
+                raise _Impossible("a type without a name, which cannot be looked up")
             steps = _numbers(relocation.access)
             wanted: list[_Wanted] = []
             enumerator = ""
@@ -215,7 +215,7 @@ class Relocator:
     def _agreed(self, root: Type, results: list[Result | None]) -> Result | None:
         """The first result, after all of them have been looked at: they are to agree, on the place of a field, too.
 
-        Candidates that have no such thing are no candidates of this type any more. (So it is in libbpf: `bpftool -d`
+        Candidates that have no such thing are no longer candidates of this type. (So it is in libbpf: `bpftool -d`
         shows that relocations that come later are not tried on them.)
         """
         found = [(result.found, result) for result in results if result is not None and result.found is not None]

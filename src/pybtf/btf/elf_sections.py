@@ -130,7 +130,7 @@ class ElfSections:
         return dwarf_hint(self.file, self.find(MODULE) is not None, packed) if found else ""
 
     def release(self) -> str | None:
-        """What stands behind `Linux version` in the first `.rodata`: near its start, so it is read in pieces."""
+        """What comes after `Linux version` in the first `.rodata`: near its start, so it is read in pieces."""
         section = self.find(".rodata")
         if section is None or section.type == SHT_NOBITS or section.offset + section.size > self.size:
             return None

@@ -229,7 +229,7 @@ class BtfExt:
 def read_object(path: str | bytes | os.PathLike[str]) -> tuple[BTF, BtfExt | None]:
     """The BTF of a BPF object, an ELF file, and its `.BTF.ext`, None if it has none.
 
-    Raises InputError if the file cannot be read, is no ELF file, or has no BTF or malformed one.
+    Raises InputError if the file cannot be read, is not an ELF file, or has no BTF or malformed BTF.
     """
     file = path_of(path)
     check_name(file)

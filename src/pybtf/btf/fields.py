@@ -32,7 +32,7 @@ class Field(NamedTuple):
     type: int
     bit_offset: int
     bitfield_size: int
-    """In bits; 0: it is no bit-field."""
+    """In bits; 0: it is not a bit-field."""
     access: tuple[int, ...]
     """The way as CO-RE relocations have it: 0, then the numbers of members and elements."""
 
@@ -136,7 +136,7 @@ def field(btf: BTF, which: Type | int | str, path: str) -> Field:
     while at < len(path):
         step = _STEP.match(path, at)
         if step is None or (step[1] and (at == 0) == (path[at] == ".")):
-            raise UsageError(f"{quoted(path)} is no path of members")
+            raise UsageError(f"{quoted(path)} is not a path of members")
         name, index = step.groups()
         found = _member(btf, found, name) if name is not None else _element(btf, found, _number(index))
         at = step.end()

@@ -80,7 +80,7 @@ def _read(path: str | bytes | os.PathLike[str], section: str, *, large: bool) ->
 
 
 def check_name(file: str) -> None:
-    """Raise InputError for what is no name of a file."""
+    """Raise InputError for what is not the name of a file."""
     if "\0" in file:
         from pybtf.unreadable import unreadable
 

@@ -182,7 +182,7 @@ class BTF:
         return NoSuchTypeError(f"{self.place.file}: there is no type {id}; ids go from {first} to {self.end_id - 1}")
 
     def _chosen(self, ids: Iterable[int]) -> list[int]:
-        """These ids. Raises NoSuchTypeError; void is no type that could be printed."""
+        """These ids. Raises NoSuchTypeError; void is not a type that could be printed."""
         chosen = [number_of(id, "one of the ids", ID) for id in items_of(ids, "ids", "a sequence of ids of types")]
         for id in chosen:
             if not 0 < id < self.end_id:
@@ -278,7 +278,7 @@ class BTF:
     def search(self, pattern: str | re.Pattern[str], kind: Kind | None = None) -> Iterator[Type]:
         """All types (of this kind) in whose name the regular expression is found, in id order, base included.
 
-        Raises UsageError for what is no regular expression; what it iterates over InputError for a malformed type.
+        Raises UsageError for what is not a regular expression; what it iterates over InputError for a malformed type.
         """
         import re
 
@@ -288,7 +288,7 @@ class BTF:
         try:
             return self._search(re.compile(pattern), kind)
         except re.error as error:
-            raise UsageError(f"{quoted(str(pattern))} is no regular expression: {error}") from None
+            raise UsageError(f"{quoted(str(pattern))} is not a regular expression: {error}") from None
 
     def _search(self, pattern: re.Pattern[str], kind: Kind | None) -> Iterator[Type]:
         if self.base is not None:
@@ -331,8 +331,8 @@ class BTF:
     def resolve(self, which: Type | int | str) -> Type:
         """What a type, an id or a name stands for: the type behind typedefs, qualifiers and tags.
 
-        Raises NoSuchTypeError if there is no such type, UsageError for what is no name, InputError if the type refers
-        to itself.
+        Raises NoSuchTypeError if there is no such type, UsageError for what is not a name, InputError if the type
+        refers to itself.
         """
         from pybtf.btf.fields import resolve
 
@@ -423,7 +423,7 @@ def _number(kind: Kind | None) -> int:
         return -1
     number = number_of(kind, "kind", "a pybtf.btf.Kind")
     if not 0 <= number <= 31:
-        raise UsageError(f"{number} is no kind of types; expected a pybtf.btf.Kind")
+        raise UsageError(f"{number} is not a kind of type; expected a pybtf.btf.Kind")
     return number
 
 

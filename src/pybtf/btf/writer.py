@@ -80,7 +80,7 @@ class BtfBuilder:
         try:
             raw = encode_name(name)
         except UnicodeEncodeError:
-            raise UsageError(f"a BTF string of which a part has no bytes: {name!r}") from None
+            raise UsageError(f"a BTF string with a character that has no bytes: {name!r}") from None
         if 0 in raw:
             raise UsageError(f"a BTF string cannot contain NUL: {name!r}")
         offset = self._known[name] = self.raw_string(raw)
@@ -95,7 +95,7 @@ class BtfBuilder:
         return offset
 
     def _forget_strings(self, length: int) -> None:
-        """Take back the strings that were added behind this length."""
+        """Take back the strings that were added past this length."""
         self._known.clear()
         while len(self._strings) > length:
             raw, offset = self._offsets.popitem()

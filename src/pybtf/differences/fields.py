@@ -86,7 +86,7 @@ def composite_details(comparison: Comparison, names: Names, old: int, new: int) 
 def _same_type(names: Names, was: Row, row: Row) -> bool:
     if was[MEANING] or row[MEANING]:
         return bool(was[MEANING] == row[MEANING])
-    # Types without a name, which are looked into: what differs in them is told of their members.
+    # Types without a name, which are looked into: what differs in them is reported for their members.
     return names.type(0, was[TYPE]) == names.type(1, row[TYPE])
 
 
@@ -119,7 +119,7 @@ def _renamed(gone: Sequence[tuple[Key, Hashable]], come: Sequence[tuple[Key, Has
 
 
 def _outermost(keys: list[Key]) -> list[Key]:
-    """Without those within one that is in the list itself. Members stand behind what they are in."""
+    """Without those within one that is in the list itself. Members come after what they are in."""
     found = []
     within: bytes | None = None
     for key in keys:

@@ -80,7 +80,7 @@ class Names:
         return self.declared(side, returned, f"{name}({', '.join(words) or 'void'})")
 
     def _pair(self, side: int, id: int) -> tuple[str, str]:
-        """What stands before the name in a declaration, and what behind it."""
+        """What stands before the name in a declaration, and what after it."""
         key: int | tuple[int, int] = self.comparison.reference(side, id) or (side, id)
         pair = self._pairs.get(key)
         if pair is None:

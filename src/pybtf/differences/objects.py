@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pybtf.btf.reader import BTF
 
 BROKEN, CHANGED, FOUND, UNCLEAR = "broken", "changed", "found", "unclear"
-"""What became of a relocation: finds nothing any more, comes to something else, found nothing before, is not clear."""
+"""What became of a relocation: finds nothing now, comes to something else, found nothing before, is not clear."""
 SIGNS = {BROKEN: "-", CHANGED: "~", FOUND: "+", UNCLEAR: "?"}
 WORDS = {
     RelocationKind.FIELD_BYTE_OFFSET: "offset", RelocationKind.FIELD_BYTE_SIZE: "size",

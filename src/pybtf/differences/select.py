@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 WHAT = ("added", "removed", "changed")
 RELOCATION = "relocation"
-"""What `--fail-on` knows of objects: a CO-RE relocation that finds nothing any more."""
+"""What `--fail-on` knows of objects: a CO-RE relocation that no longer finds anything."""
 LONGEST = 1000
 """Characters of a pattern: making an expression of one takes time that grows with the square of its length."""
 ONLY = {**{plural: (category,) for category, plural in PLURALS.items()}, "kfuncs": ("function",)}
@@ -58,15 +58,15 @@ class Pattern:
 
     def __init__(self, text: str) -> None:
         if len(text) > LONGEST:
-            found = f"{quoted(shortened(text))} is no pattern: {len(text):,} characters"
+            found = f"{quoted(shortened(text))} is not a pattern: {len(text):,} characters"
             raise UsageError(f"{found}; expected at most {LONGEST:,}. An asterisk stands for any part of a name")
         words = text.split()
         self.what = words.pop(0) if len(words) > 1 and words[0] in WHAT else ""
         keyword = words.pop(0) if len(words) > 1 else ""
         if keyword and keyword not in _WORDS:
-            raise UsageError(f"{quoted(text)}: {quoted(keyword)} is none of {', '.join((*WHAT, *_WORDS))}")
+            raise UsageError(f"{quoted(text)}: {quoted(keyword)} is not one of {', '.join((*WHAT, *_WORDS))}")
         if len(words) != 1:
-            raise UsageError(f"{quoted(text)} is no pattern: a name, with the kind in front if it matters")
+            raise UsageError(f"{quoted(text)} is not a pattern: a name, with the kind in front if it matters")
         self.category = _WORDS.get(keyword, "")
         self.kfunc = keyword == "kfunc"
         name, _, path = words[0].partition(".")

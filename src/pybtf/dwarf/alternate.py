@@ -65,7 +65,7 @@ class Alternate(dict[str, Buffer]):
 
 def find_alternate_file(image: ElfImage) -> tuple[ElfImage | None, str]:
     """The alternate file of `image`, open; if there is none, why, or "" if the file does not say which. Not to have one
-    is no error: perhaps nothing that is there is ever needed.
+    is not an error: perhaps nothing that is there is ever needed.
 
     Raises `InputError` if the link to it is damaged.
     """

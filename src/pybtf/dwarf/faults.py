@@ -50,7 +50,7 @@ _DAMAGE: Final[dict[str, tuple[str, str]]] = {
     "size": ("{v} bytes of DWARF", "less than 4 GiB"),
     "tags": ("an object with {v} declaration tags", "at most 65535"),
     "attributes": ("an abbreviation with more than {v} attributes without bytes", "at most {v}"),
-    "rest": ("{v} more bytes of the unit behind the end of its tree of DIEs", "nothing but zeros"),
+    "rest": ("{v} more bytes of the unit after the end of its tree of DIEs", "nothing but zeros"),
     "unit_type": ("the unit type {x}", "a unit type of DWARF 5, 1 to 6"),
     "split_form": (
         "the form {x} in split DWARF, an offset into a section that other files may be in, too",
@@ -96,7 +96,7 @@ _INEXPRESSIBLE: Final[dict[str, tuple[str, str, str]]] = {
     "no_name": ("a {tag} without a name", "a name", _DEGRADE),
     "float_complex": ("a complex or imaginary floating-point type", "a real one", _NO_FLOAT),
     "float_size": ("a floating-point type of {v} bytes", "2, 4, 8, 12 or 16 bytes", _NO_FLOAT),
-    "member_offset": ("a member at bit {v}", "a multiple of 8, as it is no bitfield", _DEGRADE),
+    "member_offset": ("a member at bit {v}", "a multiple of 8, as it is not a bitfield", _DEGRADE),
     "bitfield_offset": ("a bitfield at bit {v}", "at most bit 16777215", _DEGRADE),
     "union_offset": ("a union member at bit {v}", "bit 0", _DEGRADE),
     "enum_value": ("the enumerator value {v} in an enumeration of 4 bytes", "a value of 32 bits", _DEGRADE),

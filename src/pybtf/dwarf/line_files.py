@@ -126,7 +126,7 @@ class _Table:
         self._files: list[_Entry] = []
 
     def read(self) -> None:
-        """What is behind the length of the head. Before, there are no names."""
+        """What is after the length of the head. Before, there are no names."""
         self._data = bytes(self._sections["line"][self._start : self._start + self.size])
         self._at = 4 + (self._version >= 4)  # what instructions are encoded by
         opcodes = self._data[self._at]

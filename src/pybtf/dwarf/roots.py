@@ -122,7 +122,7 @@ class Budget:
 
 
 class Reader:
-    """Numbers from bytes, one after the other. Raises `Damaged` behind the end."""
+    """Numbers from bytes, one after the other. Raises `Damaged` past the end."""
 
     def __init__(self, data: Buffer, at: int, end: int, order: Literal["little", "big"]) -> None:
         self.data = data

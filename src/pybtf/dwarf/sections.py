@@ -210,7 +210,7 @@ def _starts_with_type_unit(image: ElfImage, section: Section) -> bool:
 
 
 def _append(image: ElfImage, found: DebugSections, more: list[Section], addresses: memoryview) -> None:
-    """Put these sections of type units behind .debug_info."""
+    """Put these sections of type units after .debug_info."""
     info = bytearray(found["info"])
     found.parts = found.parts or [(0, ".debug_info", image.path, 0)]
     for section in more:
@@ -223,7 +223,7 @@ def _append(image: ElfImage, found: DebugSections, more: list[Section], addresse
 
 
 def _append_alternate(image: ElfImage, found: DebugSections) -> None:
-    """Put what the alternate file of this file has behind what there is, if there is an alternate file."""
+    """Put what the alternate file of this file has after what there is, if there is an alternate file."""
     if image.section(".gnu_debugaltlink") is None and image.debug_section(".debug_sup") is None:
         return
     from pybtf.dwarf.alternate import WANTED, Alternate, find_alternate_file

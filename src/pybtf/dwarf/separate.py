@@ -96,7 +96,7 @@ def debug_link(image: ElfImage) -> tuple[str, int] | None:
     name = data.partition(b"\0")[0]
     if len(name) > LONGEST:
         raise long_name(image.place(section))
-    at = len(name) + 4 & ~3  # behind the NUL, rounded up
+    at = len(name) + 4 & ~3  # after the NUL, rounded up
     if not name or len(name) == len(data) or len(data) < at + 4:
         raise InputError(image.place(section), f"{len(data)} bytes", "a file name and a checksum of 4 bytes")
     (checksum,) = unpack(f"{image.order}I", data[at : at + 4])

@@ -224,7 +224,7 @@ class Dies:
             return None
 
     def offset(self, die: Any) -> int:
-        """Where a DIE is; one of the alternate file behind all others."""
+        """Where a DIE is; one of the alternate file after all others."""
         alternate = self._sections.alternate
         there = alternate is not None and die.dwarfinfo is self._dwarf.supplementary_dwarfinfo
         return int(die.offset) + (alternate.info_at if alternate is not None and there else 0)
@@ -435,7 +435,7 @@ class Dies:
 
 
 def _sibling(die: Any) -> int:
-    """Where the DIE behind its children is, if it says so; else 0."""
+    """Where the DIE after its children is, if it says so; else 0."""
     found = die.attributes.get("DW_AT_sibling")
     if found is None or not die.has_children or not isinstance(found.value, int):
         return 0

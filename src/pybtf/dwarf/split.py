@@ -71,7 +71,7 @@ LARGEST: Final = 0xFFFFFFF0
 
 
 def join_split(image: ElfImage, found: DebugSections, package: str | None, degrade: bool) -> Split:
-    """Put the units of split DWARF into the place of their skeletons in `found`, and their sections behind what is
+    """Put the units of split DWARF into the place of their skeletons in `found`, and their sections after what is
     there.
 
     Raises `InputError` if one of them cannot be had; with `degrade` its skeleton stays.
@@ -281,7 +281,7 @@ class Split:
             for unit in file.types:
                 if not unit[2]:
                     self._add_type(file, unit)
-        self._keep(info, seen, len(info))  # what is damaged comes last: perhaps nothing behind it is read
+        self._keep(info, seen, len(info))  # what is damaged comes last: perhaps nothing after it is read
         found["info"] = b"".join(self._info)
         for section, run in self._runs.items():
             if len(run) > 1 or section not in found:
@@ -338,7 +338,7 @@ class Split:
         lists, lists_end = file.part("loclists" if head.version >= 5 else "loc", parts)
         loclists = lists
         if head.version >= 5:
-            # Behind the headers: of the string offsets length, version and padding; of the lists length, version,
+            # After the headers: of the string offsets length, version and padding; of the lists length, version,
             # sizes and number.
             offsets = min(offsets + (16 if head.wide else 8), offsets_end)
             loclists = min(lists + (20 if head.wide else 12), lists_end)

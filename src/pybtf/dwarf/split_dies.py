@@ -151,7 +151,7 @@ class SplitDies(Dies):
         head = self._head(row[0])
         data = self._split_ranges(row[0])
         size, at = 8 if head.wide else 4, ranges.value
-        if ranges.form != "DW_FORM_sec_offset":  # an index into the offsets behind the header
+        if ranges.form != "DW_FORM_sec_offset":  # an index into the offsets after the header
             first = 20 if head.wide else 12
             at = first + Reader(data, first + size * at, len(data), self._order).number(size)
         read = Reader(data, at, len(data), self._order)

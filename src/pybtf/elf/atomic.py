@@ -110,7 +110,7 @@ def write_file(
 
 def _write_new(path: str, data: Bytes, durable: bool) -> int | None:
     """`write_file` where there is nothing, as mostly in a build: what a `Replacement` does, without one. None if
-    that is not possible here, or not any more. Raises `OSError`.
+    that is not possible here, or no longer. Raises `OSError`.
     """
     folder, slash, _ = path.rpartition("/")
     try:
@@ -559,7 +559,7 @@ def _own_descriptor(path: str) -> int | None:
             folder, name = os.path.split(path)
             if name.isdecimal() and os.path.realpath(folder or ".") == os.path.realpath("/proc/self/fd"):
                 return int(name)
-            path = os.path.join(folder, os.readlink(path))  # an error if it is no link
+            path = os.path.join(folder, os.readlink(path))  # an error if it is not a link
     return None
 
 

@@ -49,14 +49,14 @@ class Budget:
         """Raise `InputError` if the `size` bytes that `packed` bytes are to become are too many."""
         if size > MAX_SIZE or size > self.left:
             before = self.limit - self.left
-            behind = f", behind {before} bytes of other sections" if before else ""
-            raise _too_many(place, size, packed, behind, f"at most {min(self.limit, MAX_SIZE)} bytes in all")
+            earlier = f", after {before} bytes of other sections" if before else ""
+            raise _too_many(place, size, packed, earlier, f"at most {min(self.limit, MAX_SIZE)} bytes in all")
         if has_dies(place.section or ""):
             if size > self.dies:
                 limit = most_dies(self.stored)
                 before = limit - self.dies
-                behind = f", behind {before} bytes of other sections of DIEs" if before else ""
-                raise _too_many(place, size, packed, behind, f"at most {limit} bytes of DIEs in all")
+                earlier = f", after {before} bytes of other sections of DIEs" if before else ""
+                raise _too_many(place, size, packed, earlier, f"at most {limit} bytes of DIEs in all")
             self.dies -= size
         self.left -= size
 
@@ -75,10 +75,10 @@ def has_dies(name: str) -> bool:
     return name.replace(".zdebug_", ".debug_", 1).removesuffix(".dwo") in (".debug_info", ".debug_types")
 
 
-def _too_many(place: Place, size: int, packed: int, behind: str, expected: str) -> InputError:
+def _too_many(place: Place, size: int, packed: int, earlier: str, expected: str) -> InputError:
     return InputError(
         place,
-        f"declares {size} bytes after decompression of {packed}{behind}",
+        f"declares {size} bytes after decompression of {packed}{earlier}",
         f"{expected} for a file of this size",
         "If the file can be trusted, decompress it with `objcopy --decompress-debug-sections` first.",
     )
@@ -162,13 +162,13 @@ def _inflate(packed: memoryview, output: mmap.mmap, size: int, place: Place) -> 
 
 
 def _inflated(packed: memoryview, size: int, place: Place) -> Iterator[bytes]:
-    """What the streams in `packed`, one behind the other, unpack to, in pieces, which may be empty."""
+    """What the streams in `packed`, one after the other, unpack to, in pieces, which may be empty."""
     import zlib
 
     at = done = ended = 0
     try:
         while at < len(packed):
-            stream, step = zlib.decompressobj(), _LOOK  # little at first: what is behind a stream is copied each time
+            stream, step = zlib.decompressobj(), _LOOK  # little at first: what is after a stream is copied each time
             while at < len(packed) and not stream.eof:
                 piece = packed[at : at + step]
                 # One byte more than is left, so that an overlong stream shows.
@@ -183,8 +183,8 @@ def _inflated(packed: memoryview, size: int, place: Place) -> Iterator[bytes]:
                 raise zlib.error("the compressed data ends in the middle")
             ended = at
     except zlib.error as error:
-        behind = f"{len(packed) - ended} bytes after its end: " if ended else ""
-        raise _damaged(place, "zlib", f"{behind}{error}", size) from None
+        earlier = f"{len(packed) - ended} bytes after its end: " if ended else ""
+        raise _damaged(place, "zlib", f"{earlier}{error}", size) from None
 
 
 def _unzstd(packed: memoryview, output: mmap.mmap, size: int, place: Place) -> None:

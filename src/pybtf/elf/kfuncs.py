@@ -57,7 +57,7 @@ def find_kfuncs(image: ElfImage) -> tuple[list[tuple[bytes, int]], list[str]]:
         symbols = symbol_source(image, symtab).in_section(ids.index, _PREFIX)
     except SymbolError as error:
         raise symbol_error(image, symtab, error) from None
-    from _bisect import bisect_right  # without what `bisect` has besides; few files have kfuncs
+    from _bisect import bisect_right  # without what else `bisect` has; few files have kfuncs
 
     words = _Words(image, ids)
     warnings: list[str] = []

@@ -16,4 +16,4 @@ def mapped(path: str | None = None, program: str = "pybtf", bar: bool = False) -
     """
     start = "\r\x1b[K" if bar else ""
     what = "a file" if path is None else f"{printable(path)}:"
-    return BusErrorMessage(os.fsencode(f"{start}{program}: error: {what} cannot be read any more: {TRUNCATED}\n"))
+    return BusErrorMessage(os.fsencode(f"{start}{program}: error: {what} can no longer be read: {TRUNCATED}\n"))

@@ -5,10 +5,10 @@ touched. Then symbol tables, groups, relocations and everything a loader maps st
 at. Three things may change: the sections asked for (the *targets*), the section name table if it needs a new
 name, and the section table itself. Call these three the loose parts, all else the fixed parts.
 
-*The tail.* Let the end of the last fixed part be E. Whatever lies behind E is loose, and is laid out anew on
+*The tail.* Let the end of the last fixed part be E. Whatever lies past E is loose, and is laid out anew on
 every run in one order: names, targets, section table. In a file from GNU ld the names and the table are at
 the end already, so they grow where they are; in others a copy of the names is made. A second run finds the
-same E, and so gives the same bytes: files do not grow with each run. Bytes behind E that no table mentions
+same E, and so gives the same bytes: files do not grow with each run. Bytes past E that no table mentions
 are somebody's (a signature, an appended archive) and fixed, unless they are zero.
 
 *In front of E* a loose part stays where it is if its new contents fit: into its old bytes, or with them into
@@ -22,14 +22,14 @@ the end of what its segment loads from the file. More does not fit, and that is 
 __stop_BTF, still sees the old length; that is so with any tool that changes a linked section.)
 In a relocatable object there are no segments, and SHF_ALLOC ties nothing down. Nor does it tie down an empty section:
 lld keeps the empty .BTF for which the linker script of a kernel has a place, in the first link of a build, and objcopy
-takes the new one out of that file. Such a section moves to the tail and is not loaded any more.
+takes the new one out of that file. Such a section moves to the tail and is no longer loaded.
 
 *What changes in headers.* A replaced section keeps name, type, flags, address and alignment; size and perhaps
 offset change. A new section: SHT_PROGBITS, no flags, alignment 1, as `objcopy --add-section` makes it. Cases
 where keeping the header would leave a broken section:
 - SHF_COMPRESSED: the flag goes, for the new bytes are not compressed.
 - SHT_NOBITS: in a debug-only file the section has lost its bytes. It becomes SHT_PROGBITS and loses
-  SHF_ALLOC, for no segment contains it any more. (pahole leaves it SHT_NOBITS, and so writes nothing.)
+  SHF_ALLOC, for no segment contains it any longer. (pahole leaves it SHT_NOBITS, and so writes nothing.)
   In a file that is loaded such a section is memory, and this is an error.
 - Relocations against the old contents (`.rel.BTF`, in objects that clang made for BPF) would corrupt the new
   ones at the next link. Their section becomes empty; it keeps its index and its header.
@@ -299,7 +299,7 @@ def _stay_or_move(draft: _Draft, fixed: list[Range], parts: list[_Part], end: in
 
 
 def _fits(draft: _Draft, part: _Part, fixed: list[Range], others: list[Range], end: int) -> bool:
-    """Whether the new contents fit at the old place, with unused zero bytes behind it if need be."""
+    """Whether the new contents fit at the old place, with unused zero bytes after it if need be."""
     start, stop = part.old
     want = (start, start + max(part.size, stop - start))
     if want[1] > end or _overlaps(want, fixed) or _overlaps(want, _merge(others)):
@@ -442,7 +442,7 @@ def _subtract(ranges: list[Range], taken: list[Range]) -> list[Range]:
 
 
 def _behind(ranges: list[Range], at: int) -> int:
-    """The number of the first of these ranges, which ascend, that is behind the empty one at `at`."""
+    """The number of the first of these ranges, which ascend, that is after the empty one at `at`."""
     low, high = 0, len(ranges)
     while low < high:
         middle = (low + high) // 2

@@ -50,7 +50,7 @@ class NewSection:
 def rebuild(outline: Outline, new: list[NewSection], empty: set[int]) -> bytes:
     """The file with `new` in it, and without the contents of the sections `empty`.
 
-    Raises `InputError` if it is no relocatable file, or its sections overlap.
+    Raises `InputError` if it is not a relocatable file, or its sections overlap.
     """
     wire, path = outline.wire, outline.path
     if outline.ehdr.type != ET_REL or outline.phdrs:

@@ -1,4 +1,4 @@
-"""What a file is that is no ELF file, and what to do instead. Only imported when that has happened."""
+"""What a file is that is not an ELF file, and what to do instead. Only imported when that has happened."""
 
 from __future__ import annotations
 

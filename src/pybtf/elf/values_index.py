@@ -21,11 +21,11 @@ VALUES: Final = ".debug_btf_values"
 MAGIC: Final = b"bUV1"
 """How a piece of the index begins; in the byte order of the file, as what follows."""
 STRIPPED: Final = 4
-"""The flag of a piece whose object has no DWARF any more."""
+"""The flag of a piece whose object no longer has DWARF."""
 _SIZE_AT: Final = 8
 _FLAGS_AT: Final = 12
 _GAPS: Final = (4096, 8)
-"""Zeros that may stand between pieces; what is neither is no index."""
+"""Zeros that may stand between pieces; what is neither is not an index."""
 _TYPES: Final = (SHT_PROGBITS, SHT_MIPS_DWARF)
 """GNU ld for MIPS gives all sections of such names the type of DWARF, whatever they had in the objects."""
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _COPY_CHUNK: Final = 64 << 20
 _READ_CHUNK: Final = 1 << 20
 _ZEROS: Final = bytes(_READ_CHUNK)
-# What a signed kernel module ends with, behind its signature (MODULE_SIG_STRING in the kernel's module_signature.h).
+# What a signed kernel module ends with, after its signature (MODULE_SIG_STRING in the kernel's module_signature.h).
 _SIGNED: Final = b"~Module signature appended~\n"
 _CANNOT_COPY: Final = frozenset(
     {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF}
@@ -183,7 +183,7 @@ class _Source:
 
 
 def _version(found: os.stat_result) -> tuple[int, int, int, int]:
-    """What differs once a file was written to or replaced. Not ctime: a chmod is no change of contents."""
+    """What differs once a file was written to or replaced. Not ctime: a chmod does not change the contents."""
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 

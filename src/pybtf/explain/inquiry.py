@@ -173,7 +173,7 @@ class Inquiry:
 
     @cached_property
     def labels(self) -> Labels:
-        """The symbols that are no function's."""
+        """The symbols that are not those of functions."""
         return Labels(self.image)
 
     @cached_property
@@ -357,7 +357,7 @@ class Inquiry:
         }  # fmt: skip
 
     def symbols_by_reason(self, reason: str) -> list[str]:
-        """The names of symbols that are not in BTF for a reason, sorted. Clones and parts are no functions of their
+        """The names of symbols that are not in BTF for a reason, sorted. Clones and parts are not functions of their
         own, so `by_reason` has none of them; of padding it has what is not that of a clone.
         """
         return [name for name in sorted(self.symbols) if self.function_reason(name) == reason]

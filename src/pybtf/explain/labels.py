@@ -1,4 +1,4 @@
-"""Symbols that are no function's: what there is to say of a name that no DWARF has."""
+"""Symbols that are not those of functions: what there is to say of a name that no DWARF has."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _NOTYPE, _OBJECT, _FUNC, _SECTION, _FILE, _TLS, _IFUNC = 0, 1, 2, 3, 4, 6, 10
 _NAMELESS = frozenset((_FUNC, _SECTION, _FILE))
 
 _WHAT = {
-    _NOTYPE: "no function's, but a label (NOTYPE), as assembler and linker scripts make them",
+    _NOTYPE: "not a function's, but a label (NOTYPE), as assembler and linker scripts make them",
     _OBJECT: "that of data (OBJECT)",
     _TLS: "that of thread-local data (TLS)",
     _IFUNC: "that of an indirect function (GNU_IFUNC), which is a choice among others",
 }
-_OTHER = "no function's"
+_OTHER = "not a function's"
 
 
 class Labels:

@@ -2,7 +2,7 @@
 
 `_RNvNtCs1234_4core9panicking5panic` says `core::panicking::panic`, and DWARF calls the function `panic`; of a generic
 one, `panic<u8>`. Nothing is demangled here: whatever in the symbol may be an identifier, a length with as many
-characters behind it, is a candidate. That it is the one is known from the code, which has to begin where the symbol is,
+characters after it, is a candidate. That it is the one is known from the code, which has to begin where the symbol is,
 or else from DW_AT_linkage_name.
 """
 

@@ -33,7 +33,7 @@ TYPES = {
 }
 NOT_FOUND = "not_found"
 UNKNOWN = "no function, type or global variable of the file has this name"
-ELSEWHERE = "there is only an undefined symbol of this name, the code is in another file"
+ELSEWHERE = "there is only an undefined symbol of this name; the code is in another file"
 """Instead of that, of what a program takes from a library."""
 
 FUNCTION_TRACES = {

@@ -28,7 +28,7 @@ class Where(NamedTuple):
 
 
 class Whereabouts:
-    """Of a run that is not at work any more, while its file is open."""
+    """Of a run that is no longer at work, while its file is open."""
 
     def __init__(self, run: Run, image: ElfImage, sections: DebugSections) -> None:
         self.origins = run.origins()

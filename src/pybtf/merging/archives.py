@@ -26,8 +26,8 @@ LONGEST: Final = 4096
 @record(frozen=True)
 class Member:
     """A member: its name; where its head and its contents begin; how many bytes these are. `path`: of a thin archive's
-    member, the file, or the archive that has it; otherwise None. `table`: it is no object, but the archive's symbols or
-    its names.
+    member, the file, or the archive that has it; otherwise None. `table`: it is not an object, but the archive's
+    symbols or its names.
     """
 
     name: str

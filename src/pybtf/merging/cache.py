@@ -9,8 +9,8 @@ The BTF that a merge has made is kept as well, under a digest of all it was made
 
 The file is a head of 16 bytes, "bUVCache", version and rules, in the byte order of the ELF file; then payloads as
 they stand in the section of an object (pieces.py), and among them results: the same head with "bUVR", the key and the
-size, and what is kept. New ones are put behind the old ones, under a lock; once more than half of the file is not
-wanted any more, it is written anew. A file that begins otherwise is not touched.
+size, and what is kept. New ones are put after the old ones, under a lock; once more than half of the file is no
+longer wanted, it is written anew. A file that begins otherwise is not touched.
 """
 
 # To import pathlib takes longer than to read what is in a cache.
@@ -59,7 +59,7 @@ def _opened(path: str) -> int:
 class Cache:
     """The payloads in the file `path`, by digest; none if there is no such file, or only those of other rules.
 
-    Raises `InputError` for a file that is no cache.
+    Raises `InputError` for a file that is not a cache.
     """
 
     def __init__(self, path: str, *, little: bool) -> None:
@@ -180,7 +180,7 @@ class Cache:
             yield from stored_parts(_RESULT, *result, little=self._little)
 
     def _append(self, new: Iterable[Bytes]) -> None:
-        """Put payloads behind the last one; unless somebody else does so, or has done so."""
+        """Put payloads after the last one; unless somebody else does so, or has done so."""
         import fcntl
 
         fd = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)

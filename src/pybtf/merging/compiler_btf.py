@@ -1,6 +1,6 @@
 """BTF that compilers wrote of each source (`gcc -gbtf`), merged: `pybtf merge --compiler-btf`. Second best.
 
-A linker puts the `.BTF` of objects behind each other, and no kernel reads that: functions that are only declared or
+A linker puts the `.BTF` of objects one after the other, and no kernel reads that: functions that are only declared or
 inlined are in it, some without a name, and variables without their places. What it says of types is right, though. So
 each piece becomes a unit value, as an object's DWARF does (core/values/btf_unit.py), and is merged as those are: the
 symbol table of the linked file says which functions there are and where variables lie.
@@ -280,5 +280,7 @@ def _error(title: str, error: UnitError) -> InputError:
     if error.problem == "shared":
         found = f"type {error.id}: names in the middle of each other, or a name or prototype that very many share"
         return InputError(place, found, _WRITTEN)
-    what = "refers to what is no type" if error.problem == "reference" else "is none that compilers write of C"
+    what = "refers to something that is not a type"
+    if error.problem != "reference":
+        what = "is not one that compilers write for C"
     return InputError(place, f"type {error.id} {what}", _WRITTEN)

@@ -115,7 +115,7 @@ def _words(text: str) -> list[str]:
     quotes of one kind those of the other; a quote without an end reaches to that of the file, which a NUL is, too.
 
     clang reads otherwise what hardly any file has: it keeps a backslash at the end, skips empty words and NULs, and
-    form feeds and vertical tabs are no white space. No command says for sure that it is clang.
+    form feeds and vertical tabs are not white space. No command says for sure that it is clang.
     """
     text = text.partition("\0")[0]
     words: list[str] = []

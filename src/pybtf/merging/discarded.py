@@ -2,7 +2,7 @@
 
 DWARF to version 4 gives places of parameters by absolute addresses, where a unit has code in several sections. If such
 a section is left out of the link, GNU ld makes zeros of these addresses, and two zeros end a list of places: nothing
-is known of the parameters any more. gold and lld leave something else there. In rare cases this decides what
+is known of the parameters any longer. gold and lld leave something else there. In rare cases this decides what
 is known of a function, and the index does not record it. So these functions are marked, and merging one of them is an
 error if its address is 0 and there is a function symbol of its name.
 """

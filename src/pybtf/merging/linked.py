@@ -181,7 +181,7 @@ def _tell_of_unloaded(image: ElfImage, encoded: Encoded) -> None:
 
 
 def _tell_of_sections_behind(image: ElfImage, index: Section, encoded: Encoded) -> None:
-    """Warn of variables in sections that stand behind the index, in a relocatable file. All sections that are not
+    """Warn of variables in sections that come after the index, in a relocatable file. All sections that are not
     loaded are at 0 there, and of several at one address the first has it (`owners` of elf/layout.py): that of DWARF,
     had it been linked, in the index's place.
     """
@@ -189,7 +189,7 @@ def _tell_of_sections_behind(image: ElfImage, index: Section, encoded: Encoded) 
     for name in _names_in(encoded, behind):
         encoded.report.warnings.append(
             f"in a link with DWARF, variables of {name} could be missing or in another section: in this relocatable "
-            f"file it stands behind {index.name}, where DWARF would be"
+            f"file it comes after {index.name}, where DWARF would be"
         )
 
 
@@ -314,7 +314,7 @@ class _Ends:
 
     def __init__(self, names: set[str]) -> None:
         # Backwards, an end is a beginning. Of those that begin with one another the shortest will do. Then the one that
-        # a name begins with, if any, is the last that does not sort behind it.
+        # a name begins with, if any, is the last that does not sort after it.
         self._known: list[str] = []
         for each in sorted(name[::-1] for name in names):
             if not self._known or not each.startswith(self._known[-1]):
@@ -322,7 +322,7 @@ class _Ends:
 
     def has_one_of(self, name: str) -> bool:
         """Whether the name ends with one of them, or is one."""
-        from _bisect import bisect_right  # without what `bisect` has besides
+        from _bisect import bisect_right  # without what else `bisect` has
 
         backwards = name[::-1]
         at = bisect_right(self._known, backwards)

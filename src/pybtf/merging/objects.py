@@ -63,8 +63,8 @@ def require_object(image: ElfImage) -> None:
 def object_values(image: ElfImage, path: str, features: Features, stripped: bool) -> Values:
     """The values of an open object file, which is known as `path` to those who look for its payload.
 
-    Raises `InputError` if it has no DWARF, is no object, or cannot be told from what it is linked with; `EncodeError`
-    for what BTF cannot express.
+    Raises `InputError` if it has no DWARF, is not an object, or cannot be told from what it is linked with;
+    `EncodeError` for what BTF cannot express.
     """
     require_object(image)
     places = section_addresses(image)
@@ -193,7 +193,7 @@ class _Tokens:
                 self._entries.append((name, memoryview(data), self.count))
                 self._firsts.append(self.count)
                 self.count += len(data) // self._size
-        # All tokens, and a gap behind the last, in the half of the numbers that begins with a bit.
+        # All tokens, and a gap after the last, in the half of the numbers that begins with a bit.
         if self.bits == 64:
             self.gap = 1 << _TOKEN_BITS
             self.base = 1 << 63 | os.urandom(1)[0] << 55
@@ -261,7 +261,7 @@ class _Tokens:
         return found
 
     def _unallocated(self) -> bytes:
-        """By section, whether its symbols are no addresses of code or data."""
+        """By section, whether its symbols are not addresses of code or data."""
         sections = self.image.sections[1:]
         return bytes([0, *(0 if section.flags & SHF_ALLOC or section.type == 0 else 1 for section in sections)])
 
@@ -322,7 +322,7 @@ class _Tokens:
         return not ref.relocated or field_has_addend(self.image, ref.type, rela=self.rela)
 
     def relocations(self, refs: list[_Reference], start: int) -> bytes:
-        """The relocations of words at `start`, one behind the other, that refer to this."""
+        """The relocations of consecutive words at `start` that refer to this."""
         pack, word = self._struct().pack, self.bits // 8
         out = []
         for i, ref in enumerate(refs):

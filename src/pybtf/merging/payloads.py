@@ -151,7 +151,7 @@ class Payloads:
                 if not stat.S_ISREG(status.st_mode):
                     raise InputError(path, "is not a regular file", expected)
                 return (file.readall() if status.st_size == piece.payload_size else b""), path
-        except (FileNotFoundError, NotADirectoryError):  # harmless if the values are elsewhere, else told of
+        except (FileNotFoundError, NotADirectoryError):  # harmless if the values are elsewhere, otherwise reported
             return None
         except OSError as error:
             from pybtf.unreadable import unreadable

@@ -191,7 +191,7 @@ block_digest = xxh3_128_digest
 
 
 def block_digests(payload: Bytes) -> bytes:
-    """Those of its blocks, one behind the other."""
+    """Those of its blocks, one after the other."""
     view = memoryview(payload)
     return b"".join([block_digest(view[at : at + core.BLOCK]) for at in range(0, len(view), core.BLOCK)])
 
@@ -241,7 +241,7 @@ def stored_path(store: str, name: bytes) -> str:
 
 
 def payloads(data: Bytes, place: Place, *, little: bool) -> Iterator[tuple[bytes, memoryview]]:
-    """The payloads of a section, one behind the other, by the digests that they have themselves. Whoever uses one
+    """The payloads of a section, one after the other, by the digests that they have themselves. Whoever uses one
     compares it with that. Raises `InputError` for anything that is none.
     """
     view, at = memoryview(data), 0

@@ -29,7 +29,7 @@ SHOWN = 3
 """Lines of one member: that many at most at its beginning, and one at its end."""
 MAX_DEPTH = 32
 MAX_PARTS = 20_000
-"""Of one block; what comes behind them is not drawn."""
+"""Of one block; what comes after them is not drawn."""
 MAX_ALL_PARTS = 5 * MAX_PARTS
 """Of a picture, in addition to all members that the file has room for, and half as many: structs may be members of many
 others. The scale of a struct and each of its lines count as several parts, by their length.

@@ -11,7 +11,7 @@ nothing, and no kernel loads it. Three things tell the wrong base from the right
   sizes are those of the base's.) So the structs of another size are counted. Of 2,259 modules of Debian's 6.1 and 6.12
   on their own kernels, with the kernel's own BTF and with pybtf's, 13 have one such struct, one has two, and none has
   more. On another version, each has twelve or more; on another flavour of 6.1, one to 59, and always `task_struct`,
-  which is no name for a private struct. (Of 6.12, 320 of 1,138 modules fit both flavours equally well; only the
+  which is not a name for a private struct. (Of 6.12, 320 of 1,138 modules fit both flavours equally well; only the
   releases differ.)
 - *Strings.* When split BTF is read: a name of it begins in the middle of one of the base's strings (btf/reader.py).
 """

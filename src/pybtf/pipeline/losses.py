@@ -55,11 +55,11 @@ _SORTS = {
     "variable_type": ("variable without a type", "nothing"),
     "no_size": ("member, parameter, element or result of no size", "a struct without name, members and size"),
     "void_result": ("result that is void by another name", "void"),
-    "array_size": ("array of 4 GiB or more", "one without elements"),
+    "array_size": ("array of 4 GiB or more", "an array without elements"),
     "variants": ("type with variants", "a struct of that size and name, without what depends on the variant"),
     "static_member": ("static member", "the type without such members"),
-    "member_order": ("member that begins before the one in front of it", "the type without such members"),
-    "bitfield_type": ("bitfield of a type that is no number", "the type without such members"),
+    "member_order": ("member that begins before the previous one", "the type without such members"),
+    "bitfield_type": ("bitfield of a type that is not a number", "the type without such members"),
     "origin": ("function whose abstract origin is not read", "nothing"),
     "left_out": (
         "reference to a unit that is left out",
@@ -69,7 +69,7 @@ _SORTS = {
 UNNAMEABLE = ("function with a name that every kernel rejects", "nothing")
 RENAMED = (
     "name that every kernel rejects",
-    "_ for each character that is no letter, digit or _; at most 127 characters",
+    "_ for each character that is not a letter, digit or _; at most 127 characters",
 )
 
 

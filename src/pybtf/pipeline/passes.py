@@ -266,7 +266,7 @@ def _encode(
                 image.place(), "no unit has anything to encode", "at least one type", _why_nothing(options, report)
             )
 
-    # The list of types is complete. Drop what is there twice.
+    # The list of types is complete. Drop the duplicates.
     with timings.pass_("deduplicate"):
         failure, type_id = run.deduplicate()
         if failure:
@@ -336,13 +336,13 @@ def _tell_of_stripped(images: list[ElfImage], report: Report) -> None:
         report.stripped += count
         if count:
             report.warnings.append(
-                f"{image.path}: nothing is in the BTF of objects that have values and no DWARF any more (pybtf cc "
+                f"{image.path}: nothing is in the BTF of objects that have values but no DWARF (pybtf cc "
                 f"--strip-dwarf), {count} of them; pybtf merge makes BTF of values"
             )
 
 
 def _freeze_symbols(files: list[LoadedFile], features: Features, report: Report) -> None:
-    """Mark the kfuncs in the function tables, which do not change any more after that."""
+    """Mark the kfuncs in the function tables, which do not change after that."""
     image = files[0].image
     if features.decl_tag_kfuncs and image.section(".BTF_ids") is not None:
         from pybtf.elf.kfuncs import mark_kfuncs
@@ -442,7 +442,7 @@ def _nobody_looks(done: int, units: int) -> None:
 
 
 def _certify(run: Run, jobs: int) -> None:
-    """Keep what is needed besides the first type of each class, and decode units again where that takes it."""
+    """Keep what is needed in addition to the first type of each class, and decode units again where that takes it."""
     if run.certify():
         _work(run, jobs, None)
 

@@ -31,7 +31,7 @@ def fill(report: Report, facts: dict[str, Any], data: bytes) -> None:
     if "tags_cut" in counts:
         report.warnings.append(
             f"{counts['tags_cut']} of the units are encoded in part only: a declaration tag of a type has no text, "
-            "and pahole encodes nothing of a unit behind such a tag"
+            "and pahole encodes nothing of a unit after such a tag"
         )
     report.types = {KIND_NAMES[kind]: n for kind, n in facts["kinds"].items()}
     report.repeats = Repeats(

@@ -76,18 +76,18 @@ def read_lock(path: str) -> dict[str, Locked]:
 
 
 def _where(error: ValueError | RecursionError) -> str:
-    """Where text is no JSON, as far as that is known."""
+    """Where text is not JSON, as far as that is known."""
     if isinstance(error, json.JSONDecodeError):
         return f": line {error.lineno}, column {error.colno}"
     if isinstance(error, UnicodeDecodeError):
-        return f": byte {error.object[error.start]:#04x} at offset {error.start:#x} is no UTF-8"
+        return f": byte {error.object[error.start]:#04x} at offset {error.start:#x} is not UTF-8"
     return ""
 
 
 def _entry(path: str, name: str, facts: Any) -> Locked:
     try:
         if not isinstance(facts, dict):
-            raise ValueError("it is no object")
+            raise ValueError("it is not an object")
         # What was recorded was meant: a module without a base, and one with the base of another kernel.
         question = Question(
             _path(name), _texts(facts["features"]), _text(facts["lang"]), _text(facts["lang_exclude"]),
@@ -116,13 +116,13 @@ def _shown(value: Any) -> str:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{_shown(value)} is no string")
+        raise ValueError(f"{_shown(value)} is not a string")
     return value
 
 
 def _texts(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise ValueError(f"{_shown(value)} is no list")
+        raise ValueError(f"{_shown(value)} is not a list")
     return tuple(map(_text, value))
 
 
@@ -139,13 +139,13 @@ def _path(value: Any) -> str:
 
 def _size(value: Any) -> int:
     if type(value) is not int or value < 0:
-        raise ValueError(f"{_shown(value)} is no size")
+        raise ValueError(f"{_shown(value)} is not a size")
     return value
 
 
 def _digest(value: Any) -> str:
     if not is_digest(value):
-        raise ValueError(f"{_shown(value)} is no SHA-256")
+        raise ValueError(f"{_shown(value)} is not a SHA-256")
     return str(value)
 
 

@@ -4,7 +4,7 @@ Both are meant for another Python, more often than not: a build sets them for a 
 `make build` and contrib/debian install have `-I` in their first line, which pip's cannot have. Those come here, and
 only if one of the variables is set.
 
-- Folders of PYTHONPATH go behind all others. They are not dropped, since `pip install --target` needs them.
+- Folders of PYTHONPATH go after all others. They are not dropped, since `pip install --target` needs them.
 - PYTHONHOME names the standard library. If that is one whose compiled modules do not load, the process starts
   again and ignores it. What is so wrong that Python itself does not start is out of reach.
 """

@@ -74,7 +74,7 @@ def _open(number: int) -> None:
 
 class printing:
     """A block that prints, with what it is entered as. A reader that is gone ends the block, as `head` does when it has
-    seen enough, and that is no error; the exit status is what it would be. Other errors say where they are.
+    seen enough, and that is not an error; the exit status is what it would be. Other errors say where they are.
     """
 
     def __enter__(self) -> Callable[[str | bytes], None]:
@@ -150,7 +150,7 @@ def leave(status: int) -> NoReturn:
 
 
 def forget_stdout() -> None:
-    """Nobody reads standard output any more: what is left of it goes nowhere, also at the exit."""
+    """Nobody reads standard output any longer: what is left of it goes nowhere, also at the exit."""
     _discard(sys.stdout)
 
 

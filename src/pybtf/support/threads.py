@@ -68,7 +68,7 @@ class SideBySide(Generic[Task, Result]):
         self._room.release()
 
     def _check(self, done: int = 0, total: int = 0) -> None:
-        """Has the form of what is told of progress, since that is what is called now and then."""
+        """Has the form of what is told about progress, since that is what is called now and then."""
         if self._stop:
             raise Stopped
 
