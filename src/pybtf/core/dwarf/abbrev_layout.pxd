@@ -19,9 +19,9 @@ cdef enum:                      # DieLayout.kind
     LAYOUT_BLOCK = 13           # of statements
     LAYOUT_ODD_MEMBER = 14      # a member with an extra, or without a place; value: DW_AT_data_bit_offset of a bitfield
 
-cdef enum:                      # what is no number of fixed size, and where a DIE may have it
+cdef enum:                      # what is not a number of fixed size, and where a DIE may have it
     LEB = 1                     # a LEB128 number
-    BLOCK = 2                   # bytes behind their number, a LEB128
+    BLOCK = 2                   # bytes after their number, a LEB128
     TEXT = 3                    # a DW_FORM_string
     UNCLEAR = 4                 # anything else, or more than can be said of one DIE
 
@@ -47,8 +47,8 @@ cdef enum:                      # DieLayout.flags of a parameter, and the last o
 cdef struct DieLayout:          # where the values of a DIE are, if that is always the same (see abbrev_layout.py)
     uint8_t kind
     uint8_t lead                # LEB, BLOCK or TEXT, the name, if it stands first; the rest is counted from its end
-    uint8_t size                # bytes behind the abbreviation code
-    uint8_t named               # how the name is said that is `name_at` bytes behind it; 0: there is none
+    uint8_t size                # bytes after the abbreviation code
+    uint8_t named               # how the name is given that is `name_at` bytes after it; 0: there is none
     uint8_t plain               # nothing is in front of these values, and the name, if there is one, is BY_OFFSET
     uint8_t valued              # there is a value
     uint8_t flags               # T_*, F_* or V_*; or those above
@@ -57,10 +57,10 @@ cdef struct DieLayout:          # where the values of a DIE are, if that is alwa
     uint8_t value_at
     uint8_t sibling_at          # of a DW_FORM_ref4
     uint8_t with_sibling
-    uint8_t extra               # what is `extra_at` bytes behind it, IS_BITS and so on; 0: nothing
+    uint8_t extra               # what is `extra_at` bytes after it, IS_BITS and so on; 0: nothing
     uint8_t extra_at
     uint8_t encoding            # where it is none of its own
-    uint8_t value_shift         # bits of the eight bytes at `value_at` behind those of the value; 0 if there is none
+    uint8_t value_shift         # bits of the eight bytes at `value_at` after those of the value; 0 if there is none
     uint32_t type_mask          # all bits if there is a DW_AT_type, a DW_FORM_ref4, or another reference; otherwise none
     uint32_t name_mask          # the same, if it is named
     uint64_t value_mask         # the bytes of the value, of the eight at `value_at`; 0: it is `value`, in every DIE

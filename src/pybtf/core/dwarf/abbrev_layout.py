@@ -10,7 +10,7 @@ DIE itself. Such a name comes first, as do clang's places of code and data in fu
 from its end. An enumerator may end with its value. An alignment is a number of one byte.
 
 clang's names of DWARF 5 are indexes into a table of offsets. An abbreviation with anything unusual has no layout: other
-forms, other wanted attributes, an attribute that is there twice. A DIE with something unusual, such as an offset that
+forms, other wanted attributes, an attribute that occurs twice. A DIE with something unusual, such as an offset that
 leads nowhere, is left to die_reader.py, which reports it (die_fast_path.py).
 
 For example, with the bytes that each attribute takes in brackets:
@@ -22,7 +22,7 @@ For example, with the bytes that each attribute takes in brackets:
                              named 1: an index of one byte; type_at 1, value_at 7, size 8
     a bitfield               ..., type ref4 (4), bit_size data1 (1), data_bit_offset data2 (2)
                              extra IS_BITS, the value is the offset: LAYOUT_ODD_MEMBER
-    clang, an enumerator     name strx1 (1), const_value udata: extra IS_UNSIGNED, behind which nothing may be
+    clang, an enumerator     name strx1 (1), const_value udata: extra IS_UNSIGNED, after which nothing may be
     an aligned struct        ..., alignment udata, ...: extra IS_SHORT; a DIE in which it is longer is not read so
 
 Of a DIE that is passed over, only the size is needed (passing.py); its *passage* says how to find it.
@@ -159,7 +159,7 @@ def number_size(operation: uint32_t) -> uint32_t:
 @cython.nogil
 @cython.exceptval(check=False)
 def part_of(operation: uint32_t) -> uint8_t:
-    """What an operation reads or skips that is no number of fixed size."""
+    """What an operation reads or skips that is not a number of fixed size."""
     if operation == OP_ULEB or operation == OP_SLEB or operation == OP_SKIP_LEB:
         return LEB
     if operation == OP_BLOCK or operation == OP_SKIP_BLOCK:
@@ -216,7 +216,7 @@ def passage_of(q: cython.pointer[Passage], program: cython.pointer[cython.const[
 @cython.inline
 @cython.exceptval(check=False)
 def set_extra(s: cython.pointer[DieLayout], extra: uint8_t, at: uint32_t) -> cython.void:
-    """There is this extra, `at` bytes behind the lead, as all offsets below are counted."""
+    """There is this extra, `at` bytes after the lead, as all offsets below are counted."""
     s.extra = extra
     s.extra_at = cython.cast(uint8_t, at)
 
@@ -316,7 +316,7 @@ def set_value(s: cython.pointer[DieLayout], at: uint32_t, size: uint32_t) -> cyt
 @cython.inline
 @cython.exceptval(check=False)
 def implicit_const(program: cython.pointer[cython.const[uint32_t]]) -> uint64_t:
-    """The number behind an OP_IMPLICIT, in two words, the low one first."""
+    """The number after an OP_IMPLICIT, in two words, the low one first."""
     return program[0] | cython.cast(uint64_t, program[1]) << 32
 
 
@@ -402,7 +402,7 @@ def take_name(s: cython.pointer[DieLayout], cls: uint32_t, at: uint32_t, size: u
 def take_number(
     s: cython.pointer[DieLayout], kind: uint8_t, slot: uint32_t, cls: uint32_t, at: uint32_t, size: uint32_t
 ) -> cython.bint:
-    """A number of `size` bytes, which is no reference."""
+    """A number of `size` bytes, which is not a reference."""
     if slot == D_NAME:
         return take_name(s, cls, at, size)
     if slot == D_LOCATION:
@@ -436,7 +436,7 @@ def take_number(
 @cython.nogil
 @cython.exceptval(check=False)
 def take_varying(s: cython.pointer[DieLayout], kind: uint8_t, word: uint32_t, at: uint32_t) -> cython.bint:
-    """What is of no fixed size: the lead, or the value of an enumerator, behind which nothing may be."""
+    """What is of no fixed size: the lead, or the value of an enumerator, after which nothing may be."""
     operation: uint32_t = word & 0xFF
     slot: uint32_t = (word >> 8) & 0xFF
     if slot == D_NAME and operation == OP_STRING and at == 0 and not s.named and not s.lead:
@@ -474,7 +474,7 @@ def wanted_offsets(
         cls = (word >> 16) & 0xFF
         size = number_size(operation)
         if s.extra == IS_SIGNED or s.extra == IS_UNSIGNED:
-            return VARYING  # something is behind what must be the end
+            return VARYING  # something is after what must be the end
         if operation == OP_SKIP:
             size = word >> 16
         elif operation == OP_SKIP_LEB or (operation == OP_ULEB and is_idle(kind, slot)):

@@ -19,13 +19,13 @@ cdef struct KnownDecl:          # one that was compiled before (see known_decls.
     uint32_t text               # where its bytes begin in `texts`
     uint32_t size
     uint32_t hash
-    uint32_t reach              # how many bytes behind an abbreviation code are looked at
+    uint32_t reach              # how many bytes after an abbreviation code are looked at
 
 cdef struct AbbrevTable:
     U32s ops                    # programs, also those of what is known
     AbbrevDecl *decls
     uint32_t n, cap
-    uint32_t reach              # how many bytes behind an abbreviation code are looked at, whichever layout it has
+    uint32_t reach              # how many bytes after an abbreviation code are looked at, whichever layout it has
     bint dense                  # decls[i].code == i + 1
     uint32_t *slots             # otherwise: open addressing, index + 1
     uint32_t slot_mask

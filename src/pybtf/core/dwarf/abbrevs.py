@@ -80,7 +80,7 @@ def add_attribute(
     seen: cython.pointer[uint64_t],
 ) -> cython.int:
     """Appends what one attribute needs; `pending` is the size of the fixed values to be skipped before it. `seen`: the
-    slots of those before it. Of an attribute that is there twice the first one counts, also a name that is no text, and
+    slots of those before it. Of an attribute that occurs twice the first one counts, also a name that is not text, and
     so is none.
     """
     slot: uint8_t = wanted(attribute)
@@ -238,7 +238,7 @@ def abbrevs_find_sparse(t: cython.pointer[AbbrevTable], code: uint64_t) -> cytho
 def read_decl(
     t: cython.pointer[AbbrevTable], c: cython.pointer[Cursor], fault: cython.pointer[Fault]
 ) -> cython.int:
-    """Reads the rest of the last declaration, behind its code, and compiles it. Nonzero: fault."""
+    """Reads the rest of the last declaration, after its code, and compiles it. Nonzero: fault."""
     decl: cython.pointer[AbbrevDecl] = cython.address(t.decls[t.n - 1])
     start: cython.pointer[cython.const[uint8_t]] = c.pos
     size: uint32_t = 0 if t.n_alike < FEW or t.without & WITHOUT_KNOWN_DECLS else declaration_size(start, c.end)

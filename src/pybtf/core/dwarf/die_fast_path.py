@@ -331,8 +331,8 @@ def put(
     ref: uint32_t,
     value: uint64_t,
 ) -> cython.bint:
-    """Does what a DIE with these values, at `die`, which is no member, comes to as a child of frame `f`. False: nothing
-    has been done.
+    """Does what a DIE with these values, at `die`, which is not a member, comes to as a child of frame `f`. False:
+    nothing has been done.
     """
     s: cython.pointer[cython.const[DieLayout]] = cython.address(decl.layout)
     kind: uint8_t = s.kind
@@ -393,7 +393,7 @@ def read_odd(
     deferred: uint32_t,
     swap: cython.bint,
 ) -> Values:
-    """The values of a DIE whose layout is not `plain`, behind its code at `p`."""
+    """The values of a DIE whose layout is not `plain`, after its code at `p`."""
     v: Values
     word: uint32_t
     v.p = cython.NULL

@@ -37,7 +37,7 @@ cdef struct Reader:
 
 cdef int die_read(Reader *r, Die *d) noexcept nogil
 cdef inline int die_next(Reader *r, Die *d) noexcept nogil:
-    # As `die_read`, which is called for what is no null entry.
+    # As `die_read`, which is called for what is not a null entry.
     if r.c.pos == r.c.end or r.c.pos[0]:
         return die_read(r, d)
     d.offset = cur_tell(&r.c)

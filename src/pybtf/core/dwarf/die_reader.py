@@ -250,7 +250,7 @@ def die_skip_children(r: cython.pointer[Reader], d: cython.pointer[Die]) -> cyth
 @cython.nogil
 @cython.exceptval(check=False)
 def pass_children(r: cython.pointer[Reader], d: cython.pointer[Die]) -> cython.int:
-    """Moves behind the entry that ends the children of `d`, along DW_AT_sibling where a DIE has it. Most of the others
+    """Moves past the entry that ends the children of `d`, along DW_AT_sibling where a DIE has it. Most of the others
     are not read either (`pass_tree`). Nonzero: fault.
     """
     depth: uint64_t
@@ -259,7 +259,7 @@ def pass_children(r: cython.pointer[Reader], d: cython.pointer[Die]) -> cython.i
     depth = 1
     while depth:
         if (d.seen >> D_SIBLING) & 1 and d.a[D_SIBLING].cls == A_REF and d.children:
-            # A sibling must lie behind the DIE; anything else could make the reader go in circles.
+            # A sibling must lie past the DIE; anything else could make the reader go in circles.
             if d.a[D_SIBLING].v <= d.offset or d.a[D_SIBLING].v < cur_tell(cython.address(r.c)):
                 return fault_set(
                     r.fault,

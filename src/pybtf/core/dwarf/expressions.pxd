@@ -24,7 +24,7 @@ cdef struct Expression:         # what one valid expression looks like
     int first                   # the first two operations, -1 if there are fewer
     int second
     int entry_register          # the first operation is an entry value of just this register; else -1
-    bint stack_value_later      # DW_OP_stack_value stands somewhere behind the first
+    bint stack_value_later      # DW_OP_stack_value stands somewhere after the first
 
 cdef inline bint is_register(int op) noexcept nogil:
     return op >= DW_OP_reg0 and op <= DW_OP_reg31

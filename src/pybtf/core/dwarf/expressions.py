@@ -118,7 +118,7 @@ def expression_leb(c: cython.pointer[Cursor]) -> uint64_t:
 @cython.exceptval(check=False)
 def fixed(c: cython.pointer[Cursor], limit: cython.pointer[cython.const[uint8_t]], size: cython.int) -> uint64_t:
     """An address or offset of 4 or 8 bytes. It may, as in pahole, run past the expression, not past the section: the
-    bytes behind a unit have to be there (`LONGEST_OPERATION` in worker.py).
+    bytes after a unit have to be there (`LONGEST_OPERATION` in worker.py).
     """
     whole: Cursor = c[0]
     value: uint64_t

@@ -19,7 +19,7 @@ cdef void known_add(AbbrevTable *t, uint64_t h, const uint8_t *text, uint32_t si
 cdef void known_free(AbbrevTable *t) noexcept nogil
 
 cdef inline uint32_t declaration_size(const uint8_t *p, const uint8_t *end) noexcept nogil:
-    # Bytes of the declaration at `p`, behind its code: tag, children, attributes, the pair of zeros. 0: it is not one
+    # Bytes of the declaration at `p`, after its code: tag, children, attributes, the pair of zeros. 0: it is not one
     # of the usual numbers of one and two bytes, or longer than those that are kept.
     cdef const uint8_t *start = p
     cdef uint8_t form

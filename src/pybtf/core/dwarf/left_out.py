@@ -62,7 +62,7 @@ def leave_out_begin(w: cython.pointer[Walker], gaps: cython.bint) -> cython.bint
 @cython.nogil
 @cython.exceptval(check=False)
 def leave_out_end(w: cython.pointer[Walker]) -> cython.void:
-    """No unit is left out any more."""
+    """Units are no longer left out."""
     free(w.lost)
     w.lost = cython.NULL
     w.u.aside = cython.NULL
@@ -88,7 +88,7 @@ def leave_out(w: cython.pointer[Walker], number: uint32_t, fault: cython.pointer
 @cython.exceptval(check=False)
 def leave_out_for_fault(w: cython.pointer[Walker], number: uint32_t) -> cython.bint:
     """Leaves out the unit in which `w.fault` was met while unit `number` was read: that unit itself, one that it
-    imports, or one with a tag. Then nothing is wrong any more. 0: something is, as there is no memory.
+    imports, or one with a tag. Then nothing is wrong any longer. 0: something is, as there is no memory.
     """
     unit: uint32_t = unit_around(w, w.r.unit)
     if w.fault.code == FAULT_MEMORY:
@@ -232,7 +232,7 @@ def replace(
 def replace_in_members(
     w: cython.pointer[Walker], losses: cython.pointer[Losses], t: cython.pointer[Type]
 ) -> cython.void:
-    """Of the members of a struct. A bitfield whose type is left out is dropped: STAND_IN is no number."""
+    """Of the members of a struct. A bitfield whose type is left out is dropped: STAND_IN is not a number."""
     members: cython.pointer[Member] = w.u.members
     i: uint32_t
     n: uint32_t = t.first
@@ -250,7 +250,7 @@ def replace_in_members(
 def replace_in_types(w: cython.pointer[Walker], losses: cython.pointer[Losses]) -> cython.void:
     """Of types, their members and parameters, and of DIEs that only name a type of a type unit (`aliases`). What a
     struct specifies becomes 0, as if it specified nothing. Goes from the last type to the first: what a slot without a
-    DIE loses is noted for the type behind it.
+    DIE loses is noted for the type after it.
     """
     u: cython.pointer[Unit] = cython.address(w.u)
     t: cython.pointer[Type]

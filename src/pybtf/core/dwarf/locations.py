@@ -57,7 +57,7 @@ ENTRY_BYTES = cython.declare(uint64_t, 16)  # what the range of an entry is coun
 @cython.nogil
 @cython.exceptval(check=False)
 def single(param: cython.pointer[Param], s: cython.pointer[Expression], n: cython.size_t) -> cython.void:
-    """One operation, with or without a DW_OP_stack_value behind it, in list entry `n`."""
+    """One operation, with or without a DW_OP_stack_value after it, in list entry `n`."""
     if s.entry_register >= 0:
         enter(param, s.entry_register)
         return

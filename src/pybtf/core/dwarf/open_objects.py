@@ -157,7 +157,7 @@ def close_subroutine(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cyt
 @cython.exceptval(check=False)
 def close_struct(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
     """The members move from the stack to the unit's, those of Rust by offset. The tags of the struct's chain come
-    behind those of its children. -1: fault.
+    after those of its children. -1: fault.
     """
     u: cython.pointer[Unit] = cython.address(w.u)
     count: uint32_t = w.n_members - f.mark

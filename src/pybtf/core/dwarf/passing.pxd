@@ -12,7 +12,7 @@ cdef const uint8_t *pass_values(const Passage *q, const uint8_t *p, const uint8_
 cdef const uint8_t *pass_tree(AbbrevTable *t, const uint8_t *p, const uint8_t *end, uint64_t *depth) noexcept nogil
 
 cdef inline const uint8_t *after_code(const uint8_t *die) noexcept nogil:
-    # Behind the code of a DIE, which has one or two bytes.
+    # Past the code of a DIE, which has one or two bytes.
     return die + 1 + (die[0] >> 7)
 
 cdef inline uint32_t leb_bytes(const uint8_t *p) noexcept nogil:

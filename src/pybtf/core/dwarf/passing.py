@@ -22,7 +22,7 @@ SHORT_TEXT = cython.declare(cython.Py_ssize_t, 4)  # the bytes of a name that gc
 def pass_part(
     part: uint8_t, p: cython.pointer[cython.const[uint8_t]], end: cython.pointer[cython.const[uint8_t]]
 ) -> cython.pointer[cython.const[uint8_t]]:
-    """Behind what is at `p`, of no fixed size. NULL: not at a glance."""
+    """Past what is at `p`, of no fixed size. NULL: not at a glance."""
     n: cython.Py_ssize_t
     if part == TEXT:
         for n in range(min(SHORT_TEXT, end - p)):

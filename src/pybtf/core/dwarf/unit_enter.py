@@ -36,7 +36,7 @@ def unit_enter(w: cython.pointer[Walker], h: cython.pointer[cython.const[UnitHea
     r.address_size = h.address_size
     r.offset_size = h.offset_size
     r.version = h.version
-    # A version 5 table of string offsets starts behind its header, where the base attribute is missing.
+    # A version 5 table of string offsets starts after its header, where the base attribute is missing.
     r.str_offsets_base = 0 if h.version < 5 else (8 if h.offset_size == 4 else 16)
     r.str_offsets_end = r.sections.str_offsets.n
     if r.split:

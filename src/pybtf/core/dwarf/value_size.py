@@ -62,7 +62,8 @@ def look_at(w: cython.pointer[Walker], at: uint32_t, fault: cython.pointer[Fault
 @cython.nogil
 @cython.exceptval(check=False)
 def is_signed_at(w: cython.pointer[Walker], at: uint32_t, fault: cython.pointer[Fault]) -> cython.bint:
-    """Whether the DIE at this offset has the encoding of a signed number. Damage is no fault, too much reading is."""
+    """Whether the DIE at this offset has the encoding of a signed number. Damage is not a fault, too much reading
+    is."""
     encoding: uint64_t
     if not look_at(w, at, fault):
         return False
@@ -74,7 +75,7 @@ def is_signed_at(w: cython.pointer[Walker], at: uint32_t, fault: cython.pointer[
 @cython.nogil
 @cython.exceptval(check=False)
 def is_unspecified_at(w: cython.pointer[Walker], at: uint32_t, fault: cython.pointer[Fault]) -> cython.bint:
-    """Whether the DIE at this offset is an unspecified type. Damage is no fault, too much reading is."""
+    """Whether the DIE at this offset is an unspecified type. Damage is not a fault, too much reading is."""
     return look_at(w, at, fault) and w.d.tag == DW_TAG_unspecified_type
 
 
@@ -82,7 +83,7 @@ def is_unspecified_at(w: cython.pointer[Walker], at: uint32_t, fault: cython.poi
 @cython.nogil
 @cython.exceptval(check=False)
 def value_size(w: cython.pointer[Walker], param: uint32_t, fault: cython.pointer[Fault]) -> uint16_t:
-    """Bytes of a value of the parameter whose DIE is at this offset; 0: nothing says. Damage is no fault, too much
+    """Bytes of a value of the parameter whose DIE is at this offset; 0: nothing says. Damage is not a fault, too much
     reading is.
     """
     d: cython.pointer[Die] = cython.address(w.d)

@@ -63,7 +63,7 @@ cdef struct UnitHeader:
     const SplitUnit *split      # of a unit of split DWARF, else NULL
 
 cdef inline uint32_t unit_ending_after(const UnitHeader *headers, uint32_t n, uint64_t at) noexcept nogil:
-    # The first of `n` units that ends behind an offset of .debug_info, `n` if none does. If any unit holds the offset,
+    # The first of `n` units that ends past an offset of .debug_info, `n` if none does. If any unit holds the offset,
     # it is this one.
     cdef uint32_t low = 0
     cdef uint32_t high = n

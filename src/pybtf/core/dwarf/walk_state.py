@@ -238,7 +238,7 @@ def walk_far_name(w: cython.pointer[Walker], slot: cython.int) -> uint32_t:
 @cython.nogil
 @cython.exceptval(check=False)
 def far_reference(w: cython.pointer[Walker], slot: cython.int) -> uint32_t:
-    """What `reference` returns for a form that is no offset in this file. A fault is left in the walker."""
+    """What `reference` returns for a form that is not an offset in this file. A fault is left in the walker."""
     found: uint64_t
     if w.d.a[slot].cls == A_ALT:
         return alternate_reference(w, w.d.a[slot].v)
