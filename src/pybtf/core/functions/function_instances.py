@@ -1,6 +1,6 @@
 """Functions of a unit: which instances are remembered, and what is remembered of them.
 
-An instance is any DW_TAG_subprogram that is no declaration: abstract, out-of-line copy or plain. Whether the
+An instance is any DW_TAG_subprogram that is not a declaration: abstract, out-of-line copy or plain. Whether the
 function is written at all is decided at the end, over the instances of all units (function_merge.py).
 
 Function names are the first string ids: id `i + 1` is the base name of entry `i` of the function table, or unused, if

@@ -118,9 +118,9 @@ def alignment(
 @cython.nogil
 @cython.exceptval(check=False)
 def has_holes(unit: cython.pointer[Unit], t: cython.pointer[cython.const[Type]]) -> cython.bint:
-    """Whether whole bytes lie unused between the members of a struct or behind the last one.
+    """Whether whole bytes lie unused between the members of a struct or after the last one.
 
-    pahole counts holes in 8 bits and padding in 16: 256 holes are none, 65,536 bytes are no padding.
+    pahole counts holes in 8 bits and padding in 16: 256 holes count as none, 65,536 bytes as no padding.
     """
     member: cython.pointer[cython.const[Member]]
     i: uint32_t

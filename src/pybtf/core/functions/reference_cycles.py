@@ -87,7 +87,7 @@ def endless_functions(u: cython.pointer[Unit], f: cython.pointer[Function]) -> c
 def endless_params(
     u: cython.pointer[Unit], f: cython.pointer[Function], p: cython.pointer[Param], fault: cython.pointer[Fault]
 ) -> cython.bint:
-    """Whether the chain of DW_AT_abstract_origin of a parameter does not end; this is a fault, as is no memory."""
+    """Whether the chain of DW_AT_abstract_origin of a parameter does not end; that is a fault, as is no memory."""
     die: uint32_t = p.die
     steps: cython.int
     for steps in range(LONGEST):

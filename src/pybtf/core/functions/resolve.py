@@ -132,7 +132,7 @@ def param_index(u: cython.pointer[Unit], f: cython.pointer[Function], die: uint3
 @cython.nogil
 @cython.exceptval(check=False)
 def map_params(u: cython.pointer[Unit]) -> cython.int:
-    """Fills `param_at`. A partial unit that is imported is there twice (Q33): the first counts. Nonzero: no memory."""
+    """Fills `param_at`. A partial unit that is imported occurs twice (Q33): the first counts. Nonzero: no memory."""
     i: uint32_t
     k: uint32_t
     if map_reset(cython.address(u.param_at), u.n_params):

@@ -1,6 +1,6 @@
 """References to types become small ids, in the first half of what resolve.py does.
 
-A reference to a DIE that is no type is void, as in pahole; one that leaves the section was refused by the walk. Ten
+A reference to a DIE that is not a type is void, as in pahole; one that leaves the section was refused by the walk. Ten
 million references are looked up in a kernel, so loops keep the places of the table at hand (die_index.py).
 """
 
@@ -19,7 +19,7 @@ from cython.cimports.pybtf.core.model.faults import Fault
 @cython.nogil
 @cython.exceptval(check=False)
 def type_id(u: cython.pointer[Unit], ref: uint32_t) -> uint32_t:
-    """The small id of a reference, 0 for void and for what is no type."""
+    """The small id of a reference, 0 for void and for what is not a type."""
     return types_get(cython.address(u.type_at), u.type_at.places, ref)
 
 
@@ -29,9 +29,9 @@ def type_id(u: cython.pointer[Unit], ref: uint32_t) -> uint32_t:
 def refers_to_no_type(
     w: cython.pointer[Walker], u: cython.pointer[Unit], id: uint32_t, fault: cython.pointer[Fault]
 ) -> cython.void:
-    """What else follows if type `id` refers to a DIE that is no type. A pointer with type tags loses them, which stand
-    in front of it, unless the DIE is an unspecified type. A wide enumeration has the sign of whatever DIE it refers to.
-    A fault may be left.
+    """What else follows if type `id` refers to a DIE that is not a type. A pointer with type tags loses them, which
+    stand in front of it, unless the DIE is an unspecified type. A wide enumeration has the sign of whatever DIE it
+    refers to. A fault may be left.
     """
     t: cython.pointer[Type] = cython.address(u.types[id])
     k: uint32_t = id
