@@ -105,7 +105,7 @@ def test_a_message_in_the_place_of_a_bar(command: str, tmp_path: Path) -> None:
     shutil.copy(ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf", file)
     shown = on_terminal(TRUNCATED.replace("COMMAND", repr(command)), INPUT=str(file))
     assert shown.startswith("\rvmlinux  ")
-    assert f"\x1b[K\r\x1b[Kpybtf: error: {file}: cannot be read any more: " in shown
+    assert f"\x1b[K\r\x1b[Kpybtf: error: {file}: can no longer be read: " in shown
 
 
 @pytest.mark.parametrize(

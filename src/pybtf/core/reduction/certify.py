@@ -1,4 +1,4 @@
-"""Which types must be kept besides the first of each class, for the result to be pahole's.
+"""Which types must be kept in addition to the first of each class, for the result to be pahole's.
 
 append_unit.py drops a type if an earlier unit had one of the same class. That changes nothing if libbpf's
 comparison takes all types of the class for one, whatever the order of events. A class says what a type is down to the

@@ -5,7 +5,7 @@ defines (`spread`). What other units define does not count, as a comparison neve
 that side.
 
 Then the class list is rewritten, unit by unit (`refine`). Types of uncertain classes stand apart, as odd types do, and
-so do undecided types of units that are kept whole (undecided.py). Besides,
+so do undecided types of units that are kept whole (undecided.py). In addition,
 
 - types that are not compared, such as pointers, are told apart by which names they mention are declared and which
   defined, of those with several definitions: they become types of a *variant* of their class;
@@ -385,7 +385,7 @@ def check_untinted(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: u
 @cython.nogil
 @cython.exceptval(check=False)
 def refine_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
-    """Rewrites the entries of unit `u`. What is to be kept of it besides what append_unit.py has kept is restored. If
+    """Rewrites the entries of unit `u`. What is to be kept of it beyond what append_unit.py has kept is restored. If
     that cannot be done, or the unit is to be whole, it is listed in `e.redo`. Nonzero: no memory.
     """
     status: cython.int = RESTORE_NOT

@@ -1,4 +1,4 @@
-# Types of a unit that are kept besides, made from their classes (see restore.py).
+# Types of a unit that are kept in addition, made from their classes (see restore.py).
 
 from libc.stdint cimport uint32_t
 from pybtf.core.encode.encoder cimport Encoder

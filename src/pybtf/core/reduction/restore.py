@@ -1,4 +1,4 @@
-"""Types of a unit that are kept besides, made from their classes.
+"""Types of a unit that are kept in addition, made from their classes.
 
 refine.py may find that a unit has the first pointer to a struct that it only declares, say, while an earlier unit has
 kept one to the definition. A unit of which no more than that is missing need not be decoded again. The class of a type
@@ -11,7 +11,7 @@ each is looked for in the whole unit.
 
 What is kept of a unit is a part of three lists of the encoder: `n` entries from `first` on of `starts` and `locals`, a
 type's place in `kept_words` and its small id, in the order of small ids. These parts have no room to grow. So what is
-made goes to the end of the lists, and then all that the unit has, old and new, once more behind that, in order. What
+made goes to the end of the lists, and then all that the unit has, old and new, once more after that, in order. What
 is left unused is freed with the lists.
 """
 
@@ -150,7 +150,7 @@ def restore(
     more: cython.pointer[cython.const[U32s]],
     u: uint32_t,
 ) -> cython.int:
-    """See restore.pxd. What was kept of the unit and what is made are merged behind both, in the order of small ids."""
+    """See restore.pxd. What was kept of the unit and what is made are merged after both, in the order of small ids."""
     t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     made: uint64_t = e.starts.n
     words: cython.size_t = e.kept_words.n

@@ -6,7 +6,7 @@ from pybtf.core.reduction.analysis cimport COMMON, ODD, SEPARATE, Analysis, Slot
 from pybtf.core.support.check cimport CHECK
 
 cdef enum:
-    SLOTS_IN_MASK = 64          # those behind tell nothing apart: more is kept
+    SLOTS_IN_MASK = 64          # those after them tell nothing apart: more is kept
 
 cdef int separate(Encoder *e, Analysis *a) noexcept nogil
 cdef void contacts(Encoder *e, Analysis *a) noexcept nogil

@@ -53,7 +53,7 @@ from cython.cimports.pybtf.core.support.memory import U32s
 @cython.exceptval(check=False)
 def meant(a: cython.pointer[Analysis], to: uint32_t) -> uint32_t:
     """What a reference to class or key `to` leads to in the unit at hand: a class. 0: the name is only declared there,
-    or there twice.
+    or duplicated.
     """
     if a.here[to] != a.round:
         return to
