@@ -481,7 +481,7 @@ class Base:
 
     @cython.cfunc
     def give(self, space: Space) -> object:
-        """Take back a space for the next run. Only its entries behind the base may be left in any state.
+        """Take back a space for the next run. Only its entries past the base may be left in any state.
 
         One that has become much larger than the base is not kept: a huge module should not be paid for ever after.
         """

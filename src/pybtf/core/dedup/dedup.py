@@ -7,7 +7,7 @@ things decide that:
 * the order in which types are processed, phase by phase: primitives, structs and typedefs, forwards,
   references;
 * the order in which candidates of one hash are tried (`candidates.pxd`);
-* what a successful comparison of two structs decides besides its own question (`equivalence.py`).
+* what a successful comparison of two structs decides beyond its own question (`equivalence.py`).
 
 A reference type (pointer, array, prototype, ...) is processed after what it refers to, so the first of
 several equal ones to survive is the one reached first by that recursion, not the first in the list.

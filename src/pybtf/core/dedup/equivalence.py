@@ -2,7 +2,7 @@
 
 Types refer to each other in cycles, so the answer is a hypothesis that holds until it is contradicted: while
 the two graphs are walked in parallel, the `hypothesis` of node y records which x was assumed to be y. Meeting
-y again with the same x is no contradiction. Meeting it with another x' is one, unless x and x' are copies of
+y again with the same x is not a contradiction. Meeting it with another x' is one, unless x and x' are copies of
 each other inside one unit (compilers emit those), which `identical` judges with bounded depth and, where
 arrays are concerned, very leniently; it decides like libbpf, not like a purist.
 

@@ -18,7 +18,7 @@ out in three cases (equivalence.py):
   same types in both. A walk by way of x' meets the same mismatch, unless there is one of three things in between: an
   array, of which `identical` does not look at the elements; a nameless struct or union, which may be mapped where its
   copy is not; a nameless enumeration, which is identical to others if one of the two is empty. Where one of these is
-  passed on the way to a mismatch, only pairs behind it are noted.
+  passed on the way to a mismatch, only pairs after it are noted.
 
 A walk that fails because x' and x are not identical proves nothing, since another may meet x first.
 
@@ -167,7 +167,7 @@ def visit(g: cython.pointer[TypeGraph], id: uint32_t) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def join(g: cython.pointer[TypeGraph], id: uint32_t) -> cython.int:
-    """Puts a type and all it reaches in the group at hand, until a name is there twice. A DEDUP_* status."""
+    """Puts a type and all it reaches in the group at hand, until a name occurs twice. A DEDUP_* status."""
     r: cython.pointer[Refuted] = cython.address(g.refuted)
     s: RefSpan
     i: cython.size_t

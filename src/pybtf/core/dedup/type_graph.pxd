@@ -31,7 +31,7 @@ cdef struct Node:
 cdef enum:                      # steps of comparison allowed: far more than real lists take, little enough to end soon
     EFFORT_BASE = 134217728     # some seconds
     EFFORT_PER_TYPE = 1024      # kernels take 30 at most
-    EFFORT_PER_MEMBER = 2048    # of a struct, besides: tools/bench/worst_cases.py takes more than types alone allow
+    EFFORT_PER_MEMBER = 2048    # of a struct, in addition: tools/bench/worst_cases.py takes more than types alone allow
 
 cdef struct PendingPairs:       # the rest of the pairs of references of two records under comparison
     const uint32_t *px          # next reference of the candidate
