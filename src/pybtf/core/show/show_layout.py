@@ -452,7 +452,7 @@ def pass_member(
     last: cython.pointer[cython.const[MemberLayout]],
     start: int64_t,
 ) -> cython.void:
-    """Moves the ends behind a member. `last`: the member in front of it."""
+    """Moves the ends after a member. `last`: the member in front of it."""
     end: int64_t = start + (p.bits if p.bits else 8 * cython.cast(int64_t, p.size))
     unit: int64_t
     if p.bits:
@@ -508,7 +508,7 @@ def is_flexible(s: cython.pointer[Show], id: uint32_t) -> cython.bint:
 def mark_packed(s: cython.pointer[Show], id: uint32_t) -> cython.void:
     """A struct that has holes or padding is not packed; what lies askew in it must be, then.
 
-    So must be what a union holds whose size is no multiple of its alignment. Of a struct that is known to be packed
+    So must be what a union holds whose size is not a multiple of its alignment. Of a struct that is known to be packed
     from where it lies itself, nothing follows.
     """
     r: cython.pointer[uint32_t] = view_record(s.v, id)
@@ -537,6 +537,6 @@ def mark_packed(s: cython.pointer[Show], id: uint32_t) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def is_packed(s: cython.pointer[Show], id: uint32_t) -> cython.bint:
-    """Whether the attribute stands behind a struct."""
+    """Whether the attribute stands after a struct."""
     f: cython.pointer[Facts] = facts_of(s, id)
     return f != cython.NULL and (f.packed or f.marked == s.round)

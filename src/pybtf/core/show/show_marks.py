@@ -1,4 +1,4 @@
-"""What is said between members and behind them: layouts, holes, cache lines, bit-fields of which bits are left out."""
+"""What is said between members and after them: layouts, holes, cache lines, bit-fields of which bits are left out."""
 
 import cython
 from cython.cimports.libc.stdint import uint32_t

@@ -70,7 +70,7 @@ CONST_WIDTH = cython.declare(cython.int, 6)
 @cython.nogil
 @cython.exceptval(check=False)
 def put_dimensions(s: cython.pointer[Show], id: uint32_t, flexible: cython.bint) -> uint32_t:
-    """What stands behind the name of an array. Returns the type of the elements."""
+    """What stands after the name of an array. Returns the type of the elements."""
     t: cython.pointer[Text] = cython.address(s.out)
     steps: uint32_t = 0
     count: uint64_t = 1
@@ -255,7 +255,7 @@ def put_braces(
 def put_array(
     s: cython.pointer[Show], frame: cython.pointer[Level], id: uint32_t, c: cython.pointer[cython.const[Called]]
 ) -> cython.void:
-    """The elements, and behind them the dimensions."""
+    """The elements, and after them the dimensions."""
     element: uint32_t = element_of(s, id)
     if view_record(s.v, id)[5] == 0 and element and wire_kind(view_record(s.v, element)) == KIND_CONST:
         element = view_record(s.v, element)[2]
@@ -414,7 +414,7 @@ def put_member(
     t: cython.pointer[Text] = cython.address(s.out)
     start: cython.size_t
     before: cython.size_t
-    direct: cython.bint = is_tagged(s, m[1])  # its name stands behind the attributes of its type
+    direct: cython.bint = is_tagged(s, m[1])  # its name stands after the attributes of its type
     c = cython.declare(Called)
     inner = cython.declare(Level)
     c.stars = 0
@@ -549,7 +549,7 @@ def put_composite(s: cython.pointer[Show], id: uint32_t, frame: cython.pointer[L
 @cython.nogil
 @cython.exceptval(check=False)
 def put_tail(s: cython.pointer[Show], id: uint32_t, name: cython.p_const_char) -> cython.void:
-    """What stands behind the closing brace."""
+    """What stands after the closing brace."""
     f: cython.pointer[Facts] = facts_of(s, id)
     if is_packed(s, id):
         put_packed(s)

@@ -48,7 +48,7 @@ def put_qualifier(t: cython.pointer[Text], kind: uint32_t) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def put_modified(s: cython.pointer[Show], id: uint32_t, pointed_to: cython.bint) -> cython.void:
-    """A qualified type. `const` stands behind a pointer that is pointed to, `restrict` behind everything, and in front
+    """A qualified type. `const` stands after a pointer that is pointed to, `restrict` after everything, and in front
     of all else is the qualifier.
     """
     t: cython.pointer[Text] = cython.address(s.out)
@@ -123,7 +123,7 @@ def is_pointer(s: cython.pointer[Show], id: uint32_t) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def put_pointer(s: cython.pointer[Show], to: uint32_t) -> cython.void:
-    """A pointer; there are two spaces behind what is qualified."""
+    """A pointer; there are two spaces after what is qualified."""
     t: cython.pointer[Text] = cython.address(s.out)
     of: uint32_t = behind_tags(s, to)
     if of and is_modifier(wire_kind(view_record(s.v, of))):
@@ -336,7 +336,7 @@ def put_enum(s: cython.pointer[Show], id: uint32_t, level: uint32_t) -> cython.v
 @cython.nogil
 @cython.exceptval(check=False)
 def put_typedefs(s: cython.pointer[Show], id: uint32_t) -> uint32_t:
-    """A comment with the names of typedefs. Returns what is behind them."""
+    """A comment with the names of typedefs. Returns what is after them."""
     t: cython.pointer[Text] = cython.address(s.out)
     steps: uint32_t = 0
     while id and wire_kind(view_record(s.v, id)) == KIND_TYPEDEF and show_step(s, id) and steps < SHOW_MAX_CHAIN:

@@ -2,12 +2,12 @@
 
 It goes by one rule at a time, from the front, and starts anew after each move:
 
-1. The padding becomes what aligns the end to the largest member that, with the hole behind it, fits a word.
-2. Into a hole goes the next member that has a hole behind itself and is small enough, unless it follows the hole
+1. The padding becomes what aligns the end to the largest member that, with the hole after it, fits a word.
+2. Into a hole goes the next member that has a hole after itself and is small enough, unless it follows the hole
    anyway; else the last member, if that is small enough and there is padding.
-3. If no hole can be filled so, the last of all members that are small enough goes there, whatever is behind it.
+3. If no hole can be filled so, the last of all members that are small enough goes there, whatever is after it.
 
-What is behind a member that is moved closes up by a word if its bytes and the hole behind it make up one. pahole looks
+What is after a member that is moved closes up by a word if its bytes and the hole after it make up one. pahole looks
 at neither alignment nor the types of members; neither may this, since its result is what is asked for.
 """
 
@@ -83,7 +83,7 @@ def plan_close(s: cython.pointer[Show], p: cython.pointer[Plan]) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def plan_read(s: cython.pointer[Show], p: cython.pointer[Plan]) -> cython.void:
-    """Where members are, and what is behind them."""
+    """Where members are, and what is after them."""
     i: uint32_t
     f = cython.declare(Facts)
     study(s, p.id, cython.address(f), p.layouts)
@@ -145,7 +145,7 @@ def pad(s: cython.pointer[Show], p: cython.pointer[Plan]) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def fits(s: cython.pointer[Show], p: cython.pointer[Plan], at: uint32_t, i: uint32_t) -> cython.bint:
-    """Whether a member is small enough for the hole behind `at`."""
+    """Whether a member is small enough for the hole after `at`."""
     return 0 < p.slots[i].size <= p.slots[at].hole
 
 
@@ -176,7 +176,7 @@ def last_that_fits(s: cython.pointer[Show], p: cython.pointer[Plan], at: uint32_
 @cython.nogil
 @cython.exceptval(check=False)
 def charge(s: cython.pointer[Show], p: cython.pointer[Plan], at: uint32_t) -> cython.void:
-    """All members behind a hole may have been looked at."""
+    """All members after a hole may have been looked at."""
     steps: uint32_t = p.count - at
     s.effort -= steps if steps < s.effort else s.effort
 
@@ -205,7 +205,7 @@ def may_move(s: cython.pointer[Show], p: cython.pointer[Plan], at: uint32_t, i: 
 def move(
     s: cython.pointer[Show], p: cython.pointer[Plan], to: uint32_t, source: uint32_t, into_padding: cython.bint
 ) -> cython.void:
-    """The member `source` behind the member `to`."""
+    """The member `source` after the member `to`."""
     word: int64_t = s.v.pointer_size
     size: int64_t = p.slots[source].size
     start: int64_t = p.slots[source].offset

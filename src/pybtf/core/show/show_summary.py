@@ -1,4 +1,4 @@
-"""Comments about a struct as a whole: the sums at its end, and what is said behind a member of its type."""
+"""Comments about a struct as a whole: the sums at its end, and what is said after a member of its type."""
 
 import cython
 from cython.cimports.libc.stdint import uint32_t
@@ -59,7 +59,7 @@ def begin(t: cython.pointer[Text], said: cython.bint, level: uint32_t) -> cython
 @cython.nogil
 @cython.exceptval(check=False)
 def put_after(s: cython.pointer[Show], type: uint32_t, level: uint32_t) -> cython.bint:
-    """What is worth knowing of the type of a member, behind it. Whether there is anything."""
+    """What is worth knowing of the type of a member, after it. Whether there is anything."""
     t: cython.pointer[Text] = cython.address(s.out)
     f: cython.pointer[Facts]
     said: cython.bint = False

@@ -75,7 +75,7 @@ cdef struct Facts:              # of one struct or union
 cdef struct Slot:               # of a member of a struct that is reorganized, in its present place
     int64_t offset              # in bytes
     int64_t size
-    int64_t hole                # behind it
+    int64_t hole                # after it
     uint32_t bits
     uint32_t bit
     uint32_t align              # of its first place
@@ -92,12 +92,12 @@ cdef struct Plan:               # to reorganize a struct
     uint32_t steps
     bint endless                # moving goes round in circles
     uint32_t moved              # what the last step has done: the member that was there
-    uint32_t behind             # is now behind this one
+    uint32_t behind             # is now after this one
     uint32_t to_padding         # bytes where it was that are padding now
     bint shown                  # a text of it has been made,
     bint packed                 # in which it was packed: it stays so in those that follow, or not
 
-cdef struct Called:             # what stands behind a type
+cdef struct Called:             # what stands after a type
     uint32_t stars
     bint apart                  # `* ` in front of it, as pahole has it where the struct has no name
     const char *name
@@ -114,10 +114,10 @@ cdef struct Level:              # of nesting: what is printed there, and how
     bint quiet                  # no offsets
     bint sums                   # lines at the end of a struct
     uint32_t cacheline          # the last one that a line was printed for
-    Called suffix               # what stands behind a brace
+    Called suffix               # what stands after a brace
     bint braces                 # of the member: it ends with a brace, at `brace`
     size_t brace
-    size_t uncounted            # characters behind it that have no place in a column
+    size_t uncounted            # characters after it that have no place in a column
 
 cdef struct Format:
     bint hex
@@ -125,7 +125,7 @@ cdef struct Format:
     bint expand_pointers        # also of what members point to
     bint quiet                  # no comments
     bint relative               # offsets of what is expanded count from its own struct
-    bint no_packed              # no attribute `__packed__` behind structs,
+    bint no_packed              # no attribute `__packed__` after structs,
     bint no_aligned             # and no `__aligned__` anywhere
     bint flat                   # arrays of arrays as one, with as many elements
     bint biggest                # a line for the member with the biggest element

@@ -199,8 +199,8 @@ class Shower:
         """A struct with its members in another order: its text, its size, and with `steps` what was done; without
         `texts`, in names only.
 
-        A step is the names of the member that was moved, of the one that it was behind, and of the one that it is
-        behind now; how many of its bytes became padding; the text after it, without the line of `biggest`.
+        A step is the names of the member that was moved, of the one that it was after, and of the one that it is
+        after now; how many of its bytes became padding; the text after it, without the line of `biggest`.
         """
         biggest: cython.bint = self.s.format.biggest
         plan: Plan
