@@ -215,7 +215,7 @@ def look_at_all(v: cython.pointer[cython.const[TypeView]], f: cython.pointer[Nam
 
 
 def stem(name: bytes) -> bytes:
-    """The name without the number that a header puts behind it."""
+    """The name without the number that a header puts after it."""
     head, bar, number = name.rpartition(b"___")
     return head if bar and number.isdigit() else name
 
@@ -238,14 +238,14 @@ def is_foreign(name: bytes) -> bool:
 
 @cython.cclass
 class Rewriting:
-    """A copy of the records, in which names and types are replaced, and what comes behind the records and strings."""
+    """A copy of the records, in which names and types are replaced, and what comes after the records and strings."""
 
     v: cython.pointer[cython.const[TypeView]]
     names: cython.pointer[Names]
     buffer: bytearray
     words: cython.pointer[uint32_t]
     more: list  # records, as lists of words
-    strings: bytearray  # behind those that there are
+    strings: bytearray  # after those that there are
     strings_at: cython.size_t
     taken: set
     numbers: dict  # by what is wanted: how often

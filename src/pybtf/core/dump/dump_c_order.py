@@ -1,6 +1,6 @@
 """The order of a header: what a definition contains has to be defined before it, what it points to only declared.
 
-So a struct is put behind the structs it contains, and nothing is done about those to which it has pointers: these are
+So a struct is put after the structs it contains, and nothing is done about those to which it has pointers: these are
 declared forward where they are needed. A struct without a name has no place of its own, for it is written where it is
 used; what it contains is needed there. A typedef that is reached through a pointer waits if what it names can wait.
 """
@@ -66,7 +66,7 @@ def append(d: cython.pointer[CDump], id: uint32_t) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def order_type(d: cython.pointer[CDump], id: uint32_t, by_pointer: cython.bint) -> cython.int:
-    """Put a type behind what it needs. 1: it has its place; 0: it is not needed yet; -1: it cannot be done."""
+    """Put a type after what it needs. 1: it has its place; 0: it is not needed yet; -1: it cannot be done."""
     done: cython.int
     if not c_step(d, id) or not c_enter(d, id):
         return -1

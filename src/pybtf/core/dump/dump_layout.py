@@ -1,7 +1,7 @@
 """Sizes and alignments, as far as a C dump needs them: to see where padding must be written, and what is packed.
 
 BTF has the offset of each member, but neither alignments nor attributes. A member that is not where its type would
-be aligned, or a size that is no multiple of the alignment, tells that the struct is packed.
+be aligned, or a size that is not a multiple of the alignment, tells that the struct is packed.
 """
 
 import cython

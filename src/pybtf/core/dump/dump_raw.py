@@ -161,7 +161,7 @@ def members(
 def values(
     v: cython.pointer[cython.const[TypeView]], t: cython.pointer[Text], r: cython.pointer[cython.const[uint32_t]]
 ) -> cython.void:
-    """The enumerators. bpftool puts the suffix of a C number (LL, ULL) behind values of ENUM64 only."""
+    """The enumerators. bpftool puts the suffix of a C number (LL, ULL) after values of ENUM64 only."""
     i: uint32_t
     wide: cython.bint = wire_kind(r) == KIND_ENUM64
     signed: cython.bint = kind_flag(r)
