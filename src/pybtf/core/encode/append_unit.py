@@ -44,7 +44,7 @@ from cython.cimports.pybtf.core.strings.string_table import StringEntry, string_
 from cython.cimports.pybtf.core.support.hashing import load_acquire
 from cython.cimports.pybtf.core.support.memory import grow, u32s_push, u32s_reserve, u64s_push
 
-MAX_STRINGS = cython.declare(uint64_t, 0x7FFFFFFF)  # no string begins behind this offset, as with libbpf
+MAX_STRINGS = cython.declare(uint64_t, 0x7FFFFFFF)  # no string begins past this offset, as with libbpf
 
 
 # ---- strings ------------------------------------------------------------------------------------------------

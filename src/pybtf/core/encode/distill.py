@@ -89,7 +89,7 @@ def mark(d: cython.pointer[Distilled], r: cython.pointer[uint32_t]) -> cython.in
 @cython.nogil
 @cython.exceptval(check=False)
 def renumber(d: cython.pointer[Distilled]) -> cython.void:
-    """Marks become ids: of the new base, then, behind the own types, of what else is needed."""
+    """Marks become ids: of the new base, then, after the own types, of what else is needed."""
     id: uint32_t
     next: uint32_t = 1
     for id in range(1, d.base.n):

@@ -136,7 +136,7 @@ def emit_types(
 @cython.nogil
 @cython.exceptval(check=False)
 def emit_strings(e: cython.pointer[cython.const[Encoder]], out: cython.p_char) -> cython.void:
-    """Writes the strings in their order, behind the empty one unless there is a base."""
+    """Writes the strings in their order, after the empty one unless there is a base."""
     i: cython.size_t
     x: cython.pointer[StringEntry]
     if e.base == cython.NULL:

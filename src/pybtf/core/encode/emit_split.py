@@ -36,7 +36,7 @@ def offset_of(at: cython.pointer[cython.const[uint32_t]], sid: uint32_t) -> uint
 @cython.nogil
 @cython.exceptval(check=False)
 def split_names(e: cython.pointer[Encoder]) -> cython.void:
-    """In the records that were added behind those of the units, names are string ids, which become offsets here. Those
+    """In the records that were added after those of the units, names are string ids, which become offsets here. Those
     of the units have offsets already (append_all.py).
     """
     at: cython.pointer[uint32_t] = e.string_at.p

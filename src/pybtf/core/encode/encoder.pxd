@@ -17,7 +17,7 @@ from pybtf.core.support.memory cimport U32s, U64s
 cdef enum:                      # Encoder.error
     ENCODE_MEMORY = 1
     ENCODE_TOO_MANY = 2         # types, strings or bytes beyond 32 bits
-    ENCODE_ARENA = 3            # arena flag on what is no pointer; `error_entry` is the function
+    ENCODE_ARENA = 3            # arena flag on what is not a pointer; `error_entry` is the function
     ENCODE_SECTION = 4          # more variables in a section than a DATASEC can count
     ENCODE_EFFORT = 5           # comparing the prototypes of function `error_entry` takes too long
     ENCODE_CHANGED = 6          # a unit that is decoded once more is not what it was
@@ -49,7 +49,7 @@ cdef struct KeptUnit:           # the records of one unit that are kept
     uint32_t n
     uint64_t classes            # in `class_list`: class of small id 0
     uint32_t n_types            # small ids of the unit, 0 included
-    uint32_t n_extras           # and those behind them
+    uint32_t n_extras           # and those after them
     uint64_t dies               # in `dies`: those of small id 0, if they are noted
     uint64_t digest             # of the classes of its types, if it is decoded again
     uint32_t first_id           # id of the first record, once the list is assembled; with `keep_all` at once
@@ -64,7 +64,7 @@ cdef struct Encoder:
     int options                 # OPT_* of model/options.pxd
     bint keep_all               # keep all types of all units, in the list at once (append_all.py)
     bint decode_again           # where more must be kept of a unit, it is decoded again, and nothing is restored
-    # while units come: kept records, with small ids for references. Behind a unit's types, small ids go on with
+    # while units come: kept records, with small ids for references. After a unit's types, small ids go on with
     # the records that are made here: index type, tags, variables.
     KeptUnit *kept
     uint32_t n_kept, cap_kept

@@ -301,7 +301,7 @@ def encoder_combine(e: cython.pointer[Encoder]) -> cython.void:
 @cython.inline
 @cython.exceptval(check=False)
 def expect_functions(e: cython.pointer[Encoder], i: cython.size_t) -> cython.void:
-    """Asks for what the functions behind function `i` will need. What they refer to is all over the memory."""
+    """Asks for what the functions after function `i` will need. What they refer to is all over the memory."""
     s: cython.pointer[State]
     k: uint32_t
     if i + 3 * AHEAD < e.emission.n:

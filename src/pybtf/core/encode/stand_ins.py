@@ -13,7 +13,7 @@ contains it is right; so does its name, where the new kind may have that name.
 | members, parameters, elements, results of no size: `nullptr_t`, declared structs | a nameless struct of size 0 |
 | results that are void by another name | void |
 | arrays of 4 GiB or more | arrays without elements |
-| bitfields that are no numbers, static members, members before the one in front of them | the type without these |
+| bitfields that are not numbers, static members, members before the previous one | the type without these |
 
 References become plain pointers and not tagged ones: the verifier of a kernel knows some type tags and gives them a
 meaning of its own, and kernels before 5.17 refuse the kind.
@@ -38,7 +38,7 @@ from cython.cimports.pybtf.core.support.memory import grow
 def reaches_out(
     u: cython.pointer[Unit], t: cython.pointer[Type], m: cython.pointer[cython.const[Member]]
 ) -> cython.bint:
-    """Whether a member ends behind the type: data after the end (Rust), or a number that is larger in BTF."""
+    """Whether a member ends past the type: data after the end (Rust), or a number that is larger in BTF."""
     size: uint64_t = 8 * cython.cast(uint64_t, t.size)
     bits: uint64_t = m.bitfield_size
     if bits == 0:
