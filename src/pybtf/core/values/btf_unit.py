@@ -6,7 +6,7 @@ what happens to values of objects. They differ in these points:
 
 | compiler's BTF | unit value |
 |---|---|
-| FUNC and FUNC_PROTO | a function with its prototype; a FUNC_PROTO that only FUNCs have is no type |
+| FUNC and FUNC_PROTO | a function with its prototype; a FUNC_PROTO that only FUNCs have is not a type |
 | FUNC without a name (gcc 12: of a function type), or extern | nothing |
 | DECL_TAG | a tag of a type, function or variable |
 | DATASEC, with all offsets 0 | nothing: the symbol table says where a variable is |
@@ -361,7 +361,7 @@ def finish(
 
 
 class UnitError(ValueError):
-    """A piece that is no compiler's: what is wrong (one of PROBLEMS), and with which type."""
+    """A piece that is not a compiler's: what is wrong (one of PROBLEMS), and with which type."""
 
     def __init__(self, problem: object, id: object) -> None:
         self.problem = problem

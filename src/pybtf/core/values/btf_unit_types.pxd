@@ -9,12 +9,12 @@ cdef enum:                      # what is wrong with a piece
     UNIT_OK = 0
     UNIT_MEMORY = 1
     UNIT_RECORD = 2             # a record that no compiler writes of C
-    UNIT_REFERENCE = 3          # a reference to what is no type
+    UNIT_REFERENCE = 3          # a reference to what is not a type
     UNIT_SHARED = 4             # names or prototypes that are shared by far more than compilers have
     UNIT_FEATURE = 5            # a kind that has no stand-in, and whose feature is off
     UNIT_LARGE = 6
 
-cdef enum:                      # kinds that are no types of a unit value
+cdef enum:                      # kinds that are not types of a unit value
     NO_TYPES = 1 << KIND_FUNC | 1 << KIND_VAR | 1 << KIND_DATASEC | 1 << KIND_DECL_TAG
 
 cdef struct Making:             # the piece at hand
@@ -28,7 +28,7 @@ cdef struct Making:             # the piece at hand
     uint64_t nested             # arrays of arrays, of all pieces
     bint old                    # one of the pieces has what only gcc before 14 writes
     uint32_t int_id             # small id of the first base type "int"
-    U32s small                  # by id: the id in the unit, 0 what is no type there
+    U32s small                  # by id: the id in the unit, 0 what is not a type there
     U32s marks                  # by id: MARK_*
     U32s first_tag              # by id: its first DECL_TAG
     U32s next_tag               # by id of a DECL_TAG: the next of the same type

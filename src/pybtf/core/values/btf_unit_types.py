@@ -157,7 +157,7 @@ def number_types(m: cython.pointer[Making]) -> cython.int:
         or not zeros(cython.address(m.next_tag), n)
     ):
         return UNIT_MEMORY
-    for id in range(n - 1, 0, -1):  # so that each tag comes in front of those behind it
+    for id in range(n - 1, 0, -1):  # so that each tag comes in front of those after it
         status = mark_references(m, id)
         if status:
             return status

@@ -19,11 +19,11 @@ FLAGS = cython.declare(uint32_t, 7)  # INLINE, ONE_UNIT and STRIPPED
 MAGIC = cython.declare(uint32_t, 0x31565562)  # "bUV1", read as little-endian
 
 BAD_START, BAD_VERSION, BAD_HEAD, BAD_SIZE, BAD_PADDING, BAD_NAMES = range(6)
-"""What `index_pieces` says of bytes that are no piece."""
+"""What `index_pieces` says of bytes that are not a piece."""
 BLOCK, STORED_HEAD = BLOCK_BYTES, STORED_HEAD_BYTES
 
 Parts = cython.struct(
-    c=Cursor,  # behind the head, at the addresses
+    c=Cursor,  # after the head, at the addresses
     size=uint64_t,
     flags=uint32_t,
     units=uint32_t,

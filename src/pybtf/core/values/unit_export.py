@@ -2,7 +2,7 @@
 
 What the linker has not said yet is left open: all functions are written, with all that is to be said against them,
 whether or not there will be a symbol of their name; and all variables with an address, wherever that will be. Their
-addresses are no part of the bytes: they stand in order in `addresses`, for relocations to fill in (docs/merge.md).
+addresses are not part of the bytes: they stand in order in `addresses`, for relocations to fill in (docs/merge.md).
 
 Functions without a symbol are left out, and which these are is known only after the link. So what a unit says of one
 function must not depend on another one. It does where an out-of-line copy has another name than its abstract origin,
@@ -360,7 +360,7 @@ def put_functions(
     c: cython.pointer[Classifier],
     head: cython.pointer[uint32_t],
 ) -> cython.bint:
-    """All functions that are no declarations; of those without any name, only how many there are."""
+    """All functions that are not declarations; of those without any name, only how many there are."""
     i: uint32_t
     f: cython.pointer[Function]
     at: cython.size_t = w.words.n
@@ -460,7 +460,7 @@ def put_head(w: cython.pointer[Writing], u: cython.pointer[Unit], v: cython.poin
 def put_strings(
     w: cython.pointer[Writing], first: cython.size_t, end: cython.size_t, word: cython.pointer[uint32_t]
 ) -> cython.bint:
-    """Puts some of the strings of the unit behind it; their bytes without padding into `word`. False: no memory."""
+    """Puts some of the strings of the unit after it; their bytes without padding into `word`. False: no memory."""
     i: cython.size_t
     e: cython.pointer[StringEntry]
     total: uint64_t = 0
@@ -495,7 +495,7 @@ def put_words(w: cython.pointer[Writing], first: cython.size_t, end: cython.size
 @cython.nogil
 @cython.exceptval(check=False)
 def finish(w: cython.pointer[Writing]) -> cython.bint:
-    """Words and strings of the unit behind those before. False: no memory, or more than a unit can have."""
+    """Words and strings of the unit after those before. False: no memory, or more than a unit can have."""
     at: cython.size_t = w.out.n
     if (
         not put_words(w, 0, w.first_words)

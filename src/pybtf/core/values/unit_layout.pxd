@@ -8,7 +8,7 @@
 
 from libc.stdint cimport uint32_t
 
-cdef enum:                      # facts of the unit that only the report wants: words of the head behind H_COUNTS
+cdef enum:                      # facts of the unit that only the report wants: words of the head after H_COUNTS
     HELD_PARTIAL = 0            # a partial unit
     HELD_SKIPPED_TAGS = 1
     HELD_SIGNATURES_LOST = 2
