@@ -5,8 +5,8 @@ addresses of code and data are filled with *tokens* instead: numbers that say wh
 is then decoded as usual, and each address that comes out names its relocation. What is added to an address on the way
 (DW_OP_plus_uconst) remains as the distance from the token, which the gap between two of them has room for.
 
-A field whose symbol is in a section that is not allocated, as .debug_str, is no address, and is left alone: offsets of
-64-bit DWARF have the relocation types of addresses.
+A field whose symbol is in a section that is not allocated, as .debug_str, is not an address, and is left alone: offsets
+of 64-bit DWARF have the relocation types of addresses.
 """
 
 import cython
@@ -34,7 +34,7 @@ def put_tokens(
 ):
     """Put the token `base + gap * i` where relocation `i` of the data `relocs` sets an address in `out`, a writable
     buffer that has been relocated, so that all of them are known to be sound. `unallocated`: a byte for each section,
-    nonzero if its symbols are no addresses; `table`: as for `apply_relocations`.
+    nonzero if its symbols are not addresses; `table`: as for `apply_relocations`.
     """
     view = cython.declare(cython.Py_buffer)
     data = cython.declare(cython.Py_buffer)

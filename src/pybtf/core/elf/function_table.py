@@ -385,7 +385,7 @@ def object_slot(
     o: cython.pointer[ObjectSet], section: uint32_t, name: cython.p_const_char, size: cython.size_t
 ) -> uint32_t:
     """The slot that holds this name, or the free one where it belongs. One name in many sections must not be a run of
-    slots: where two runs meet, each name is looked for behind all of both.
+    slots: where two runs meet, each name is looked for after all of both.
     """
     at: uint32_t = cython.cast(uint32_t, fold(hash_bytes(name, size) ^ section, SALT2)) & o.mask
     while o.name[at] != cython.NULL and not (

@@ -1,6 +1,6 @@
 """What a link has decided, as bytes: equal bytes, and values of objects give the same BTF.
 
-When one function of a kernel grows, all behind it move. The BTF does not say where a function is, and depends only on
+When one function of a kernel grows, all after it move. The BTF does not say where a function is, and depends only on
 which addresses are the same: those of symbols of one name, and those of functions that objects describe and of symbols.
 So instead of an address, the facts have the number of the first symbol that has it. Variables are different: their
 offset in a section that is wanted is in the BTF, and so it is in the facts.

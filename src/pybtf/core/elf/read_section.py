@@ -104,7 +104,7 @@ def open_section(
 @cython.nogil
 @cython.exceptval(check=False)
 def read_part(file: cython.int, offset: uint64_t, n: uint64_t, data: cython.pointer[U8s]) -> cython.bint:
-    """Puts a part of the file behind what is there. False: it cannot be read, or there is no memory."""
+    """Puts a part of the file after what is there. False: it cannot be read, or there is no memory."""
     if not u8s_reserve(data, n) or not read_at(file, data.p + data.n, n, offset):
         return False
     data.n += n

@@ -166,7 +166,7 @@ class SymbolSource:
 
     def files_of(self, section: uint32_t):
         """Of symbols of a section, by value: the name of the STT_FILE symbol that comes before, as bytes. Linkers write
-        the local symbols of one object behind that.
+        the local symbols of one object after that.
         """
         found: dict = {}
         file: bytes = b""
