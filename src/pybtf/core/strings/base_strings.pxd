@@ -15,7 +15,7 @@ cdef struct BaseStrings:        # the strings of a base, found by their text
     uint32_t size
     BaseString *slots
     size_t mask
-    bint distinct               # no string is there twice, and none is as long as TOO_LONG
+    bint distinct               # no string occurs twice, and none is as long as TOO_LONG
 
 cdef inline uint32_t base_string(const BaseStrings *b, const char *text, size_t size, uint64_t hash) noexcept nogil:
     # The offset of a string that is not empty, 0 if the base does not have it. `hash`: hash_bytes(text, size).

@@ -18,7 +18,7 @@ cdef extern from *:
 
 cdef struct Names:              # of one worker
     Strings *strings
-    Span section                # .debug_str, and that of the alternate file behind it
+    Span section                # .debug_str, and that of the alternate file after it
     uint64_t *cache             # (offset + 1) << 32 | string id
     uint32_t cache_shift
     uint32_t limit              # offsets below it can be deferred

@@ -8,7 +8,7 @@ at most three bytes (compilers put those into .debug_info). Equal words of one f
 need not hold, so a word is interned, that is replaced by the string id, before it decides anything: when the record it
 is in has not been met before (record_cache.py).
 
-An empty text is no name, which matters at once and not later. It costs too much to look whether an offset is that of
+An empty text is not a name, which matters at once and not later. It costs too much to look whether an offset is that of
 an empty text, and there are none in practice; where one is found when settling, the unit is decoded once more with
 nothing deferred (worker.py).
 """
@@ -52,7 +52,7 @@ SMALL = cython.declare(cython.size_t, 1 << 19)  # of such a section, most will b
 @cython.nogil
 @cython.exceptval(check=False)
 def deferrable(section: Span) -> uint32_t:
-    """The size of a section if each of its offsets will do for a name word: behind it there is a text that ends."""
+    """The size of a section if each of its offsets will do for a name word: after it there is a text that ends."""
     if 0 < section.n < OFFSETS and section.p[section.n - 1] == 0:
         return cython.cast(uint32_t, section.n)
     return 0

@@ -54,7 +54,7 @@ cdef inline uint32_t model_else(const Models *m, uint32_t last) noexcept nogil:
     return load_acquire(&m.all[last].other)
 
 cdef inline void model_follow(const Models *m, uint32_t last, uint32_t at) noexcept nogil:
-    # Remembers that a model came after another one. Runs at the same time may mix what they remember, which is no harm.
+    # Remembers that a model came after another one. Runs at the same time may mix what they remember; that is harmless.
     store_release(&m.all[last].other, model_after(m, last))
     store_release(&m.all[last].next, at)
 

@@ -124,7 +124,7 @@ def models_index(
     n: uint32_t,
 ) -> cython.bint:
     """Makes a model of each type of a base that has a name or elements, the first of those with one key. 0 if out of
-    memory. There are none if a string is there twice, for then an id would not follow from a text, or very long.
+    memory. There are none if a string occurs twice, for then an id would not follow from a text, or very long.
     """
     id: uint32_t
     at: uint32_t
