@@ -60,7 +60,7 @@ def context_seen(x: cython.pointer[Context]) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def intern_functions(x: cython.pointer[Context]) -> cython.bint:
-    """Names of functions come first: string id i + 1 is entry i of the table. None is there twice, so that no text is
+    """Names of functions come first: string id i + 1 is entry i of the table. None occurs twice, so that no text is
     looked at. False: no memory.
     """
     t: cython.pointer[cython.const[FuncTable]] = x.table

@@ -276,7 +276,7 @@ class Inputs:
         spans: cython.pointer[Span] = cython.address(to.info)
         view = cython.declare(cython.Py_buffer)
         i: cython.int
-        STATIC_CHECK(spans_of(to) == N_SPANS)  # what lies one behind the other
+        STATIC_CHECK(spans_of(to) == N_SPANS)  # what lies one after the other
         mapped = getattr(sections.get("info"), "obj", None) if self.x.info_file >= 0 else None
         to.mapped = 0
         for i in range(N_SPANS):

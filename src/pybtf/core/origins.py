@@ -210,7 +210,7 @@ def has_code(
 @cython.final
 @cython.cclass
 class Origins:
-    """Of a run that has noted DIEs, and is not at work any more."""
+    """Of a run that has noted DIEs, and is no longer at work."""
 
     @cython.cfunc
     def bind(self, run: Inputs):

@@ -264,7 +264,7 @@ class Ring(Inputs):
         return found
 
     def take_losses(self):
-        """What has been lost since the last call, as faults, `whole_unit` besides; and how many by the fault's name."""
+        """What has been lost since the last call, as faults, with `whole_unit`; and how many by the fault's name."""
         f: Fault
         i: uint32_t
         found: list = []

@@ -105,7 +105,7 @@ def add_bases(
         first += 1
     if first < sections.n_split and sections.split[first].at <= h.offset:
         h.split = cython.address(sections.split[first])
-        # A sum beyond 64 bits is no offset either.
+        # A sum beyond 64 bits is not an offset either.
         h.abbrev = h.abbrev + h.split.abbrev if h.abbrev <= NO_OFFSET - h.split.abbrev else NO_OFFSET
     return first
 

@@ -174,7 +174,7 @@ def trace_excluded(w: cython.pointer[Worker], v: cython.pointer[UnitValue]) -> c
             declared = function_at(u, declared.origin if declared.origin else declared.spec)
             name = 0 if declared == cython.NULL else declared.name
         if name and not function.flags & F_DECLARATION:
-            name = name_intern(cython.address(w.walker.names), name)  # a short one in the DIE is no string id yet
+            name = name_intern(cython.address(w.walker.names), name)  # a short one in the DIE is not a string id yet
             failed |= name == NO_STRING
             failed |= trace_push(cython.address(v.traces), function.die, name, TRACE_EXCLUDED) == cython.NULL
     for i in range(u.n_variables):

@@ -221,7 +221,7 @@ cdef inline uint32_t end_of(const Layer *y, uint32_t id) noexcept nogil:
     return l.to[id - l.first]
 
 cdef inline const char *text_of(const Layer *y, uint32_t offset) noexcept nogil:
-    # Of an offset before the end of the strings. There is a NUL behind the last byte of a file.
+    # Of an offset before the end of the strings. There is a NUL after the last byte of a file.
     if y.base != NULL and offset < y.text_first:
         return y.base.text + offset
     return y.text + (offset - y.text_first)

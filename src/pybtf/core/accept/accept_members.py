@@ -1,6 +1,6 @@
 """Where members may be, and how wide. It depends on what they are of, and on whether the struct's offsets have widths.
 
-Without widths the whole word is an offset in bits. With widths, a member of width 0 is no bit-field; an enumeration
+Without widths the whole word is an offset in bits. With widths, a member of width 0 is not a bit-field; an enumeration
 then needs four bytes, whatever its own size.
 """
 

@@ -1,7 +1,7 @@
 """Records one by one, as a kernel goes through them first: each for itself, without a look at what it refers to.
 
 A kernel stops at the first defect. Here the next record is looked at, as long as it is known where that begins: not
-behind a kind that nobody knows, nor behind one that reaches past the end.
+after a kind that nobody knows, nor after one that reaches past the end.
 """
 
 import cython

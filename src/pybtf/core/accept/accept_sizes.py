@@ -32,7 +32,7 @@ from cython.cimports.pybtf.core.accept.accept_sizes import SIZED, UNKNOWN, UNSIZ
 def size_itself(
     y: cython.pointer[cython.const[Layer]], id: uint32_t, kind: uint32_t, size: cython.pointer[uint32_t]
 ) -> cython.bint:
-    """The size of a type that is no modifier; whether it has one. Of an array that is not resolved it is 0."""
+    """The size of a type that is not a modifier; whether it has one. Of an array that is not resolved it is 0."""
     layer: cython.pointer[cython.const[Layer]]
     if (
         kind == KIND_INT or kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_ENUM or kind == KIND_ENUM64

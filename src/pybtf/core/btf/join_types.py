@@ -1,4 +1,4 @@
-"""Types of one BTF behind those of another: their names and references get other numbers.
+"""Types of one BTF after those of another: their names and references get other numbers.
 
 The words are those of a whole type section in host order, whose records have been walked once (`TypeIndex`).
 """

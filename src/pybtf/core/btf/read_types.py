@@ -352,7 +352,7 @@ class TypeIndex:
 
     @cython.cfunc
     def fill(self, made: object, r: cython.pointer[cython.const[uint32_t]], slots: list, row: object):
-        """Fill the slots behind the first three."""
+        """Fill the slots after the first three."""
         kind: uint32_t = wire_kind(r)
         if kind == KIND_FWD:
             return made

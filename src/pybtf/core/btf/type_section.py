@@ -354,7 +354,7 @@ CUT = "The BTF is truncated or damaged."
 
 
 def header_words(data: object, little: bool) -> tuple:
-    """The words of a BTF header behind its magic, version and flags, as they are stored.
+    """The words of a BTF header after its magic, version and flags, as they are stored.
 
     Length of the header, then offset and length of the type section, of the strings and of the layout section; the last
     two mean something only if the header is long enough. Bytes that are not there count as zero. Nothing is checked.

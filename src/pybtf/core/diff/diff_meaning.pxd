@@ -10,7 +10,7 @@ cdef enum:                      # Numbers.status
     DIFF_LONG_NAME = 2
     DIFF_LARGE = 3
 
-cdef enum:                      # numbers of references that are no keys
+cdef enum:                      # numbers of references that are not keys
     REF_NEW = 0
     REF_VOID = 1
     REF_CYCLE = 2               # to a type that is made of itself
@@ -37,7 +37,7 @@ cdef enum:
     MAX_NAME = 0x10000
 
 cdef struct Numbers:            # of keys, which are sequences of words, and of names
-    U32s keys                   # one behind the other
+    U32s keys                   # one after the other
     U64s starts                 # by number, from REF_FIRST on: where its key begins; and the end
     uint32_t *slots             # hash table of numbers
     uint32_t mask

@@ -41,7 +41,7 @@ cdef struct DebugSections:
     uint64_t alternate_at   # where in `info` the units of the alternate file start; its size if there is none
     const SplitUnit *split      # ascending; NULL if there are none
     size_t n_split
-    const DebugSections *alternate  # its sections, or NULL: the same `info`, and `str` right behind `str` here
+    const DebugSections *alternate  # its sections, or NULL: the same `info`, and `str` right after `str` here
 
 cdef extern from *:
     """

@@ -24,14 +24,14 @@ cdef enum:                      # Type.flags
     T_DECLARATION = 1
     T_VARIADIC = 2              # of a subroutine type
     T_VARIANTS = 2              # of a struct: it has members that depend on another (Rust), which are not read
-    T_SIGNED = 2                # of an enumeration: so is the DIE it refers to, which is no type
+    T_SIGNED = 2                # of an enumeration: so is the DIE it refers to, which is not a type
     T_CHAINED = 2               # of a type tag: GCC's, from a chain of annotations
     T_PACKED_KNOWN = 4          # `packed_structs.py` has decided
     T_PACKED = 8
     T_REF_LOCAL = 16            # `ref` is a small id from the start
     T_EMPTY_KNOWN = 32          # variables.py has looked for members that are part of an instance
     T_EMPTY = 64                # and found none
-    T_BITS = 128                # some member is a bitfield, has its offset in bits, or is no member but a base
+    T_BITS = 128                # some member is a bitfield, has its offset in bits, or is not a member but a base
 
 cdef struct Type:
     uint32_t die

@@ -8,7 +8,7 @@ from pybtf.core.model.losses cimport Losses
 from pybtf.core.support.memory cimport U32s
 
 cdef enum:                      # UnitValue.counts
-    COUNT_FUNCTIONS = 0         # DW_TAG_subprogram that are no declarations
+    COUNT_FUNCTIONS = 0         # DW_TAG_subprogram that are not declarations
     COUNT_REMEMBERED
     COUNT_NO_SYMBOL             # no ELF function of that name
     COUNT_UNNAMED_PARAMETER

@@ -67,14 +67,14 @@ cdef enum:                      # Fault.code
     # what only an encoding that degrades meets
     FAULT_LEFT_OUT = 48         # a reference to a unit that is left out
     FAULT_NO_SIZE = 49          # what must have a type of some size
-    FAULT_BITFIELD_TYPE = 50    # a bitfield that is no number
+    FAULT_BITFIELD_TYPE = 50    # a bitfield that is not a number
     FAULT_STATIC_MEMBER = 51
     FAULT_MEMBER_ORDER = 52     # a member that begins before the one in front of it
     FAULT_VARIANTS = 53         # a type with variants, of which only the common part is there
     FAULT_ARRAY_SIZE = 54       # an array of 4 GiB or more
     FAULT_VOID_RESULT = 55      # a result that is void by another name
     FAULT_ATTRIBUTES = 56       # value: how many attributes of an abbreviation are too many
-    FAULT_REST = 57             # value: how many bytes of a unit are behind the end of its tree
+    FAULT_REST = 57             # value: how many bytes of a unit are past the end of its tree
     N_FAULTS = 58
 
 cdef struct Fault:

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint32_t
 from pybtf.core.support.memory cimport grow
 
-cdef enum:                      # Trace.what, besides COUNT_* of encoded_unit.pxd; all are below 32
+cdef enum:                      # Trace.what, apart from COUNT_* of encoded_unit.pxd; all are below 32
     TRACE_DECLARED = 29         # a function that is only declared
     TRACE_EXCLUDED = 30         # a function of a unit in a language that is left out
     TRACE_EXCLUDED_VAR = 31
