@@ -343,9 +343,9 @@ def test_a_module_without_btf(verify: Verify, tmp_path: Path) -> None:
     path = tmp_path / "x.ko"
     path.write_bytes(elf([Section(".gnu.linkonce.this_module", bytes(8), flags=2)], type="ET_REL").data)
     status, text = verify(path)
-    assert (status, text.splitlines()[1:]) == (0, ["  no BTF; the module is loaded without"])
+    assert (status, text.splitlines()[1:]) == (0, ["  no BTF; the module is loaded without it"])
     status, text = verify("--require-btf", "--kernel", "6.1", path)
-    assert (status, text) == (1, f"{path}: has no BTF (kernel 6.1, loader module); it is loaded without\n")
+    assert (status, text) == (1, f"{path}: has no BTF (kernel 6.1, loader module); it is loaded without it\n")
     status, text = verify("--require-btf", "--json", path)
     (found,) = json.loads(text)["files"]
     assert (status, found["verdict"], found["error"]) == (1, "missing", None)
@@ -371,7 +371,7 @@ def test_an_empty_section_is_no_btf(
     sections = [Section(".BTF", b""), Section(".gnu.linkonce.this_module", bytes(8), flags=2)]
     module.write_bytes(elf(sections, type="ET_REL").data)
     status, text = verify(module)
-    assert (status, text.splitlines()[1:]) == (0, ["  no BTF; the module is loaded without"])
+    assert (status, text.splitlines()[1:]) == (0, ["  no BTF; the module is loaded without it"])
     assert verify("--require-btf", module)[0] == 1
     for type in ("ET_EXEC", "ET_REL"):
         plain.write_bytes(elf(sections[:1], type=type).data)

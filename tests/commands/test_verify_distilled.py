@@ -214,7 +214,7 @@ def test_the_base_that_fits_best_is_taken(verify: Verify, tmp_path: Path) -> Non
     none, half, whole, more = paths
     status, text = verify(path)
     assert status == 0
-    assert "it has a base of its own; whether that matches a vmlinux, --base VMLINUX says" in text
+    assert "it has a base of its own; --base VMLINUX says whether that matches a vmlinux" in text
     assert verify("--strict", path) == (status, text)
     assert verify("--base", whole, path)[0] == 0
     assert f"fits {whole}" not in verify("--base", whole, path)[1]

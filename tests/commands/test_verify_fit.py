@@ -89,7 +89,7 @@ def test_what_stands_alone_fits_no_base(verify: Verify, bases: tuple[Path, Path,
     alone.write_bytes(Maker().add(TYPEDEF, "x", 1).add(TYPEDEF, "y", 2).add(TYPEDEF, "zzzzzz", 2).make())
     status, text = verify("--base", bases[0], alone)
     assert status == 1
-    assert "it stands alone, as of pybtf encode --standalone, and is split from no base" in text.splitlines()[1]
+    assert "it stands alone, as with pybtf encode --standalone, and is not split from a base" in text.splitlines()[1]
 
 
 def test_a_folder_without_modules_does_not_stop_the_others(
@@ -440,7 +440,7 @@ def test_a_base_of_its_own_is_read_since_6_11(verify: Verify, tmp_path: Path) ->
     path.write_bytes(elf([Section(".BTF", own), Section(".BTF.base", base.make())]).data)
     status, text = verify("--kernel", "6.10", path)
     assert (status, text.splitlines()[1:]) == (1, [
-        "  before 6.11 a kernel ignores .BTF.base, and takes .BTF for split from vmlinux",
+        "  before 6.11 a kernel ignores .BTF.base, and reads .BTF as if it were split from vmlinux",
     ])  # fmt: skip
     assert verify("--kernel", "6.11", path)[0] == 0
 

@@ -136,9 +136,9 @@ def test_ids_of_another_link() -> None:
     names = ["f", "g", "h", "i", "j"]
     rows = [("set__s", 0, 6), *((f"func__{name}__{n}", n, 1) for n, name in enumerate(names, 1))]
     (stale,) = found([5, 11, 12, 13, 14, 15], rows, functions(*names))
-    assert stale == ("IDS4", REJECTED, "s", "it lacks the ids 2, 3, 4, 5: they are not of one link")
+    assert stale == ("IDS4", REJECTED, "s", "it lacks the ids 2, 3, 4, 5: they come from different links")
     (single,) = found([7], [("func__f__1", 0, 1)], functions("f"))
-    assert single == ("IDS4", REJECTED, "f", "the file has id 7, and the type is 2: they are not of one link")
+    assert single == ("IDS4", REJECTED, "f", "the file has id 7, and the type is 2: they come from different links")
 
 
 # Where it lies

@@ -104,7 +104,7 @@ def run_distilled(source: Source, settings: Settings) -> dict[str, Any]:
     if version < READ_SINCE[MODULE]:
         return result_of(source, MODULE, settings, NOT_READ)
     if version < DISTILLED_SINCE:
-        note = "before 6.11 a kernel ignores .BTF.base, and takes .BTF for split from vmlinux"
+        note = "before 6.11 a kernel ignores .BTF.base, and reads .BTF as if it were split from vmlinux"
         if settings.bases:
             result = on_bases(source, settings, settings.bases)
         else:
@@ -122,7 +122,7 @@ def run_distilled(source: Source, settings: Settings) -> dict[str, Any]:
         return result
     tried = [(base, relocate(below.layer, judged.layer, _targets(base))) for base in settings.bases]
     if not tried:
-        result["fits"] = "it has a base of its own; whether that matches a vmlinux, --base VMLINUX says"
+        result["fits"] = "it has a base of its own; --base VMLINUX says whether that matches a vmlinux"
         return result
     base, wrong = min(tried, key=lambda each: len(each[1]))
     result["base"] = base.path

@@ -187,7 +187,7 @@ def _stale(
         if each.within is not None:
             members.setdefault(each.within.start, []).append((each, value))
         elif value != expected[each.at]:
-            text = f"the file has id {value}, and the type is {expected[each.at]}: they are not of one link"
+            text = f"the file has id {value}, and the type is {expected[each.at]}: they come from different links"
             yield _finding("IDS4", REJECTED, each, text)
     for one in sets:
         pairs = members.get(one.start, [])
@@ -200,7 +200,7 @@ def _stale(
             yield _finding("IDS5", REJECTED, whole, "its members are not sorted by id: the kernel does not find them")
         missing = Counter(expected[each.at] for each, _ in pairs) - Counter(stored)
         if missing:
-            text = f"it lacks the ids {', '.join(map(str, sorted(missing)[:4]))}: they are not of one link"
+            text = f"it lacks the ids {', '.join(map(str, sorted(missing)[:4]))}: they come from different links"
             yield _finding("IDS4", REJECTED, whole, text)
 
 

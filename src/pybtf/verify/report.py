@@ -34,7 +34,7 @@ def _verdict(result: dict[str, Any]) -> str:
     if result["verdict"] == NOT_READ:
         return f"not read ({kernel})"
     if result["verdict"] == MISSING:
-        return f"has no BTF ({kernel}); it is loaded without"
+        return f"has no BTF ({kernel}); it is loaded without it"
     if result["verdict"] == WRONG:
         what = f"refuses it: {result['errno']}" if result["errno"] else "loads it all the same, with wrong types"
         return f"does not belong to {result['base'] or 'this kernel'}; kernel {result['kernel']} {what}"

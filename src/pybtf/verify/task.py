@@ -101,7 +101,7 @@ def run(path: str, settings: Settings) -> dict[str, Any]:
     if source.data is None and settings.require and versions_for(source, settings)[-1] >= READ_SINCE[MODULE]:
         return result_of(source, loader, settings, MISSING)
     if source.data is None:
-        return result_of(source, loader, settings, ACCEPTED, notes=["no BTF; the module is loaded without"])
+        return result_of(source, loader, settings, ACCEPTED, notes=["no BTF; the module is loaded without it"])
     if loader != MODULE and source.continues:
         loader = settings.loader or MODULE
     if loader == USER and source.completed is not None:
@@ -180,7 +180,7 @@ def on_bases(source: Source, settings: Settings, bases: list[Base]) -> dict[str,
 def _what_to_name(source: Source, nearest: Base) -> str:
     """What to do about BTF that fits no base."""
     if not source.continues:
-        return "it stands alone, as of pybtf encode --standalone, and is split from no base: encode it with --base"
+        return "it stands alone, as with pybtf encode --standalone, and is not split from a base: encode it with --base"
     if source.release is not None and source.release == nearest.release:
         wrong = f"the base is of {source.release}, too, but of another build or with other features"
         return f"{wrong}: name the BTF that it was split from, with --base"
