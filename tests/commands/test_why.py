@@ -298,7 +298,7 @@ def test_a_symbol_that_has_got_a_prefix(tmp_path: Path, run_cli: RunCli) -> None
     path.write_bytes(kernel([unit(children)], symbols=symbols).data)
     early, late = pybtf.why(path, "__pi_early", "__pi_late", jobs=1)
     assert (early.reason, late.reason) == ("no_description", "no_description")
-    assert early.verdict.endswith("DWARF describes its code as early; the symbol has got the prefix __pi_ later")
+    assert early.verdict.endswith("DWARF describes its code as early; the symbol got the prefix __pi_ later")
     assert "after it was compiled" in (early.advice or "")
     assert (early.evidence or {})["renamed_from"]["address"] == f"{TEXT + 16:#x}"
     assert (late.evidence or {})["renamed_from"] is None

@@ -58,8 +58,8 @@ def test_symbols_of_rust_and_cpp(tmp_path: Path, run_cli: RunCli) -> None:
         ("set_param<i8>", f"{TEXT + 16:#x}"), ("foo", f"{TEXT + 32:#x}"), None, None,
     ]  # fmt: skip
     assert all((each.evidence or {})["renamed_from"]["prefix"] is None for each in found[:2])
-    assert found[1].verdict.endswith("DWARF describes its code as foo, of which the compiler has made this symbol")
-    assert found[3].verdict.endswith("of a name in Rust or C++; BTF has functions by the names in DWARF")
+    assert found[1].verdict.endswith("DWARF describes its code as foo, from which the compiler has made this symbol")
+    assert found[3].verdict.endswith("from a name in Rust or C++; BTF has functions by the names in DWARF")
     assert all((each.advice or "").startswith("#[no_mangle] of Rust") for each in found[1:])
     assert f"\n  described as foo: the unit foo.cc, code at {TEXT + 32:#x}\n" in run_cli("why", "_Z3fooi", path).stdout
 
@@ -126,7 +126,7 @@ def test_a_name_of_which_the_compiler_has_made_a_symbol(tmp_path: Path, run_cli:
     path = path_of(tmp_path, [written(RUST, *method(linked(PUSH)))], PUSH, "_RNvCs1_3lib5pushy")
     (found,) = asked(path, "push", lang_exclude="c11")
     assert found.reason == "no_symbol"
-    said = f"there is no function symbol of this name; the compiler has made another of it, {PUSH}"
+    said = f"there is no function symbol of this name; the compiler has made another from it, {PUSH}"
     assert found.verdict == f"the function push is not in BTF: {said}"
     assert (found.advice or "").startswith("#[no_mangle] of Rust")
     assert (found.evidence or {})["inlined"]["copies"] == 1
@@ -135,7 +135,7 @@ def test_a_name_of_which_the_compiler_has_made_a_symbol(tmp_path: Path, run_cli:
     several = [written(CPP, subprogram("push", 32), subprogram("push", 16))]
     path = path_of(tmp_path, several, "_ZN1a4pushEv", "_ZN1b4pushEv")
     (found,) = asked(path, "push")
-    assert found.verdict.endswith("another of it, _ZN1a4pushEv, and 1 more")
+    assert found.verdict.endswith("another from it, _ZN1a4pushEv, and 1 more")
     rows = (found.evidence or {})["compiled_as"]
     assert [(row["symbol"], row["address"]) for row in rows] == [
         ("_ZN1a4pushEv", f"{TEXT + 16:#x}"), ("_ZN1b4pushEv", f"{TEXT + 32:#x}"),

@@ -77,12 +77,12 @@ ADVICE = {
         "defined nowhere, because nothing calls it."
     ),
     ("function", DECLARED_CODE): (
-        "C only declares it; its code is written in assembler, an alias, or of a unit compiled without -g: there is "
-        "no definition to take a prototype from. A kprobe needs none."
+        "C only declares it; its code is written in assembler, is an alias, or comes from a unit compiled without -g: "
+        "there is no definition to take a prototype from. A kprobe needs none."
     ),
     ("function", "no_description"): (
-        "It is written in assembler, an alias, one of two equal functions that the compiler made one, or of a unit "
-        "compiled without -g: there is no prototype to be had. A kprobe needs none."
+        "It is written in assembler, is an alias, is one of two equal functions that the compiler merged, or comes "
+        "from a unit compiled without -g: there is no prototype for it. A kprobe needs none."
     ),
     ("function", PREFIXED): (
         "The build has put a prefix in front of the symbols of this object after it was compiled; BTF has functions by "
@@ -103,8 +103,8 @@ ADVICE = {
     ("function", RETURNED): "Return it through a pointer that is passed; or read the registers with a kprobe.",
     ("function", FLOATING): "Pass a pointer to the number; or read the registers with a kprobe.",
     ("function", "inconsistent"): (
-        "Rename one of them, or make the prototypes agree: one name can have one prototype only. Of functions that are "
-        "there once and inlined elsewhere, the feature true_signature takes the real one."
+        "Rename one of them, or make the prototypes agree: one name can have only one prototype. Of functions that "
+        "exist once and are inlined elsewhere, the feature true_signature takes the real one."
     ),
     ("function", "uncertain_location"): "Pass a pointer to the struct instead of the struct itself.",
     ("function", "reordered"): f"Mark it noinline and __noclone, so that all parameters stay. {_TRUE}",
@@ -118,7 +118,7 @@ ADVICE = {
     ),
     ("function", "unnamed_parameter"): "Name all parameters.",
     ("variable", "section"): (
-        "The feature global_var encodes variables of all sections; without, only those of .data..percpu count."
+        "The feature global_var encodes variables of all sections; without it, only those of .data..percpu count."
     ),
     ("variable", "no_address"): (
         "Only variables with a fixed address can be in BTF: those that are used, not __thread, and static or global."

@@ -63,7 +63,7 @@ def _precisely(reason: str, found: dict[str, Any]) -> str:
     if reason == "no_symbol" and found.get("compiled_as"):
         symbols = [row["symbol"] for row in found["compiled_as"]]
         rest = f", and {len(symbols) - 1} more" if len(symbols) > 1 else ""
-        return f"there is no function symbol of this name; the compiler has made another of it, {symbols[0]}{rest}"
+        return f"there is no function symbol of this name; the compiler has made another from it, {symbols[0]}{rest}"
     if reason == "no_symbol" and "inlined" in found:
         inlined, parts = found["inlined"], found["parts"]
         rest = f" and {len(parts) - 1} more" if len(parts) > 1 else ""
@@ -107,14 +107,14 @@ def _precisely(reason: str, found: dict[str, Any]) -> str:
     if reason in ("no_description", "declaration") and found.get("renamed_from"):
         origin = found["renamed_from"]
         if origin["prefix"] is None:
-            return f"DWARF describes its code as {origin['name']}, of which the compiler has made this symbol"
-        return f"DWARF describes its code as {origin['name']}; the symbol has got the prefix {origin['prefix']} later"
+            return f"DWARF describes its code as {origin['name']}, from which the compiler has made this symbol"
+        return f"DWARF describes its code as {origin['name']}; the symbol got the prefix {origin['prefix']} later"
     if reason in ("no_description", "declaration") and found.get("same_code"):
         others = ", ".join(row["name"] for row in found["same_code"][:4])
         known = "no DWARF describes it" if reason == "no_description" else "DWARF only declares it"
         return f"{known}; it is another name for the code of {others}"
     if reason == "no_description" and found.get("mangled"):
-        return "a compiler has made this symbol of a name in Rust or C++; BTF has functions by the names in DWARF"
+        return "a compiler has made this symbol from a name in Rust or C++; BTF has functions by the names in DWARF"
     if reason == "unnamed_parameter" and "parameter" in found:
         return f"parameter {found['parameter'] + 1} has no name"
     return ""
