@@ -33,7 +33,8 @@ class Base:
 
     @classmethod
     def from_file(cls, path: str | bytes | os.PathLike[str]) -> Base:
-        """From an ELF file with a section `.BTF`, or a file of raw BTF such as `/sys/kernel/btf/vmlinux`.
+        """From an ELF file with a section `.BTF`, or a file of raw BTF such as `/sys/kernel/btf/vmlinux`. The file may
+        be compressed as a whole (gzip, xz, zstd).
 
         Raises `InputError` if the file cannot be read or its BTF is damaged.
         """

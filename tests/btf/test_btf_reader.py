@@ -559,7 +559,7 @@ def _patch(data: bytes, at: int, value: bytes) -> bytes:
 
 GOOD_ELF = elf(btf(INT_RECORD))
 FILE_ERRORS: list[tuple[bytes, str]] = [
-    (b"", "is empty; expected raw BTF or an ELF file"),
+    (b"", "is empty; expected raw BTF, or an ELF file with BTF, or one of them compressed"),
     (b"!<arch>\n", "starts with 21 3c 61 72"),
     (elf(btf(INT_RECORD), kind=8), "a NOBITS section of"),
     (elf(btf(INT_RECORD), flags=0x800), "a compressed section"),

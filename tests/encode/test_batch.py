@@ -494,7 +494,7 @@ def test_a_file_is_no_folder_of_results(tree: Path, tmp_path: Path, run_cli: Run
 def test_a_base_that_is_none_ends_the_run(tree: Path, run_cli: RunCli) -> None:
     done = run_cli("encode", "--base", HOME / "manifest.json", tree)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "expected raw BTF or an ELF file" in done.stderr
+    assert "expected raw BTF, or an ELF file with BTF, or one of them compressed" in done.stderr
 
 
 def test_interrupted(tmp_path: Path) -> None:

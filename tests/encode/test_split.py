@@ -335,8 +335,8 @@ def no_first(data: bytearray) -> None:
 
 
 BAD_BASES: dict[str, tuple[bytes, str]] = {
-    "empty": (b"", "is empty; expected raw BTF or an ELF file"),
-    "text": (b"int main;", "expected raw BTF or an ELF file"),
+    "empty": (b"", "is empty; expected raw BTF, or an ELF file with BTF, or one of them compressed"),
+    "text": (b"int main;", "expected raw BTF, or an ELF file with BTF, or one of them compressed"),
     "magic only": (b"\x9f\xeb\x01\x00", "4 bytes; expected a BTF header of at least 24"),
     "version": (damaged(lambda data: data.__setitem__(2, 9)), "version 9; expected version 1"),
     "cut": (damaged(cut), "string section at"),

@@ -47,11 +47,14 @@ def dwarf_hint(file: str, module: bool = False, packed: bool = False) -> str:
 
 
 class ElfSections:
-    """Just enough of an ELF file to find one section by name. `pointer` is the size of its addresses."""
+    """Just enough of an ELF file to find one section by name. `pointer` is the size of its addresses. If `packed`
+    is set, `stream` is what `file` unpacks to.
+    """
 
-    def __init__(self, stream: BinaryIO, file: str, start: bytes) -> None:
+    def __init__(self, stream: BinaryIO, file: str, start: bytes, packed: bool = False) -> None:
         self.stream = stream
         self.file = file
+        self.packed = packed
         self.size = stream.seek(0, os.SEEK_END)
         if len(start) < 52 or start[4] not in (1, 2) or start[5] not in (1, 2):
             raise InputError(file, "a damaged ELF header", "class and byte order 1 or 2")
@@ -123,11 +126,11 @@ class ElfSections:
         found = (each for each in self._sections(self.count) if names.startswith(wanted, each.name))
         return next(found, None)
 
-    def hint(self, packed: bool = False) -> str:
+    def hint(self) -> str:
         """What to do about BTF that is missing; nothing without DWARF."""
         sections = (self.find(name) for name in (".debug_info", ".zdebug_info"))
         found = any(section is not None and section.type != SHT_NULL for section in sections)
-        return dwarf_hint(self.file, self.find(MODULE) is not None, packed) if found else ""
+        return dwarf_hint(self.file, self.find(MODULE) is not None, self.packed) if found else ""
 
     def release(self) -> str | None:
         """What comes after `Linux version` in the first `.rodata`: near its start, so it is read in pieces."""

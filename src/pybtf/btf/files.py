@@ -1,4 +1,5 @@
-"""From a file to the bytes of its BTF: raw BTF, told by its magic, or a section of an ELF file.
+"""From a file to the bytes of its BTF: raw BTF, told by its magic, or a section of an ELF file, or one of them
+compressed as a whole.
 
 Only what is needed is read: the ELF header, the section headers, their names and the section itself. A kernel
 with DWARF has half a gigabyte, its BTF five megabytes.
@@ -15,15 +16,22 @@ from pybtf.errors import InputError, Place, WrongBaseError
 from pybtf.support import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
+    from collections.abc import Callable
+    from io import BufferedReader
+    from typing import BinaryIO, TypeVar
+
+    from pybtf.btf.elf_sections import ElfSections
+
+    T = TypeVar("T")
 
 MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
 """How BTF begins, in either byte order."""
-EXPECTED = "raw BTF or an ELF file"
+EXPECTED = "raw BTF, or an ELF file with BTF, or one of them compressed"
 LIMIT = 1 << 30
 """Bytes of a file that is read from a pipe."""
 _PIECE = 1 << 20
 _HEADER, _LONG = 24, 32
+_ELF = b"\x7fELF"
 RUNNING = "/sys/kernel/btf/vmlinux"
 """The BTF of the running kernel."""
 OWN_BASE = ".BTF.base"
@@ -35,48 +43,99 @@ RIGHT_BASE = "the right one with --base FILE (of a module, the BTF of its own ke
 def read_btf(path: str | bytes | os.PathLike[str], section: str = ".BTF") -> tuple[bytes, Place]:
     """Bytes of the BTF in a file, and their place. `section` is the one to take from an ELF file.
 
-    Raises InputError if the file cannot be read, is neither raw BTF nor ELF, or holds no usable section.
+    Raises InputError as `open_file`, and for an ELF file without such a section, or with one that cannot be used.
     """
-    data, place = _read(path, section, large=False)
-    assert isinstance(data, bytes)
-    return data, place
+    file = path_of(path)
+
+    def of_elf(sections: ElfSections) -> tuple[bytes, Place]:
+        return sections.contents(section), Place(file, section)
+
+    return open_file(file, lambda data: (bytes(data), Place(file)), of_elf)
 
 
 def read_base(path: str | bytes | os.PathLike[str]) -> tuple[bytes | WholeFile, Place]:
     """As `read_btf`, of BTF that stays in memory: in pages that are soon there."""
-    return _read(path, ".BTF", large=True)
-
-
-def _read(path: str | bytes | os.PathLike[str], section: str, *, large: bool) -> tuple[bytes | WholeFile, Place]:
     file = path_of(path)
+
+    def of_elf(sections: ElfSections) -> tuple[bytes | WholeFile, Place]:
+        place = Place(file, ".BTF")
+        if sections.packed:
+            return sections.contents(".BTF"), place
+        return WholeFile(sections.stream.fileno(), *sections.place_of(".BTF")), place
+
+    return open_file(file, lambda data: (data, Place(file)), of_elf, large=True)
+
+
+def open_file(
+    file: str, of_raw: Callable[[bytes | WholeFile], T], of_elf: Callable[[ElfSections], T], *, large: bool = False
+) -> T:
+    """What one of the two makes of a file with BTF: `of_raw` of raw BTF, `of_elf` of an ELF file. The file may be
+    compressed as a whole, and may be a pipe. `large`: raw BTF is a `WholeFile` where it can be.
+
+    Raises InputError if the file cannot be read, is nothing of that, is compressed and damaged, or unpacks to too much.
+    """
     check_name(file)
     try:
         with open(file, "rb") as stream:
             start = stream.read(1024)
-            if start[:2] in MAGIC:
-                if not stream.seekable():
-                    return read_rest(stream, start, file), Place(file)
-                size = os.fstat(stream.fileno()).st_size
-                if large and size:
-                    return WholeFile(stream.fileno(), 0, size), Place(file)
-                # Megabytes: they are read to where they stay, without a buffer in between.
-                with open(stream.fileno(), "rb", buffering=0, closefd=False) as whole:
-                    whole.seek(0)
-                    return whole.readall(), Place(file)
-            if start[:4] == b"\x7fELF":
-                from pybtf.btf.elf_sections import ElfSections
+            if stream.seekable():
+                if start[:2] in MAGIC:
+                    return of_raw(_raw(stream, large))
+                if start[:4] == _ELF:
+                    from pybtf.btf.elf_sections import ElfSections
 
-                sections = ElfSections(stream, file, start)
-                if large:
-                    return WholeFile(stream.fileno(), *sections.place_of(section)), Place(file, section)
-                return sections.contents(section), Place(file, section)
+                    return of_elf(ElfSections(stream, file, start))
+            check_start(start, file)
+            data = read_rest(stream, start, file)
     except OSError as error:
         from pybtf.unreadable import unreadable
 
         raise unreadable(file, error, EXPECTED) from error
+    return from_bytes(data, file, of_raw, of_elf)
+
+
+def _raw(stream: BufferedReader, large: bool) -> bytes | WholeFile:
+    size = os.fstat(stream.fileno()).st_size
+    if large and size:
+        return WholeFile(stream.fileno(), 0, size)
+    # Megabytes: they are read to where they stay, without a buffer in between.
+    with open(stream.fileno(), "rb", buffering=0, closefd=False) as whole:
+        whole.seek(0)
+        return whole.readall()
+
+
+def from_bytes(
+    data: bytes, file: str, of_raw: Callable[[bytes | WholeFile], T], of_elf: Callable[[ElfSections], T]
+) -> T:
+    """As `open_file`, of what has been read already."""
+    packed = not data.startswith((*MAGIC, _ELF))
+    if packed:
+        from pybtf.elf.packed import unpack
+
+        data = bytes(unpack(data, file) or data)
+    if data[:2] in MAGIC:
+        return of_raw(data)
+    if data.startswith(_ELF):
+        from io import BytesIO
+
+        from pybtf.btf.elf_sections import ElfSections
+
+        return of_elf(ElfSections(BytesIO(data), file, data[:64], packed))
     from pybtf.elf.unlike import unlike
 
-    raise unlike(file, start, EXPECTED)
+    raise unlike(file, data, EXPECTED)
+
+
+def check_start(start: bytes, file: str) -> None:
+    """Raise `InputError` for what begins as no file with BTF does: it may be a device that never ends."""
+    if start.startswith((*MAGIC, _ELF)):
+        return
+    from pybtf.elf.packed import is_packed
+
+    if not is_packed(start):
+        from pybtf.elf.unlike import unlike
+
+        raise unlike(file, start, EXPECTED)
 
 
 def check_name(file: str) -> None:
@@ -136,8 +195,8 @@ def read_release(path: str) -> str | None:
     try:
         with open(path, "rb") as stream:
             start = stream.read(64)
-            from pybtf.btf.elf_sections import ElfSections
-
-            return ElfSections(stream, path, start).release() if start[:4] == b"\x7fELF" else None
+            if start[:2] in MAGIC or not stream.seekable():
+                return None
+        return open_file(path, lambda data: None, lambda sections: sections.release())
     except (OSError, InputError):
         return None

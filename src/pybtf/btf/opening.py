@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import os
 
-from pybtf.btf.elf_sections import ElfSections
-from pybtf.btf.files import MAGIC, check_name, doubt_base, read_rest, wrong_base
+from pybtf.btf.files import EXPECTED, MAGIC, check_start, doubt_base, from_bytes, open_file, read_rest, wrong_base
 from pybtf.core.btf.type_section import header_words
 from pybtf.core.btf.type_view import View
 from pybtf.errors import InputError, NothingToEncode, Place, WrongBaseError
@@ -19,16 +18,15 @@ from pybtf.support import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import BinaryIO
 
+    from pybtf.btf.elf_sections import ElfSections
     from pybtf.btf.reader import BTF
+    from pybtf.core.support.whole_file import WholeFile
 
     Encode = Callable[[str, "tuple[bytes, str] | None"], bytes]
     """Makes raw BTF of the DWARF in a file, split from BTF that is given with its name."""
 
 STANDARD_INPUT = "-"
-EXPECTED = "raw BTF, or an ELF file with BTF, or one of them compressed"
-_ELF = b"\x7fELF"
 
 
 class _Source:
@@ -227,25 +225,14 @@ def base_beside(path: str, place: Place) -> str:
 
 
 def _read(path: str) -> _Source:
-    if path == STANDARD_INPUT:
-        return _from_bytes(read_standard_input(), "standard input")
-    check_name(path)
-    try:
-        with open(path, "rb") as stream:
-            start = stream.read(64)
-            if start.startswith(_ELF) and stream.seekable():
-                return _from_elf(stream, path, start)
-            if start[:2] in MAGIC and stream.seekable():
-                # Megabytes: they are read to where they stay, without a buffer in between.
-                with open(stream.fileno(), "rb", buffering=0, closefd=False) as whole:
-                    whole.seek(0)
-                    return _Source(whole.readall(), Place(path))
-            check_start(start, path)
-            return _from_bytes(read_rest(stream, start, path), path)
-    except OSError as error:
-        from pybtf.unreadable import unreadable
+    file = "standard input" if path == STANDARD_INPUT else path
 
-        raise unreadable(path, error, EXPECTED) from error
+    def of_raw(data: bytes | WholeFile) -> _Source:
+        return _Source(bytes(data), Place(file))
+
+    if path == STANDARD_INPUT:
+        return from_bytes(read_standard_input(), file, of_raw, _from_elf)
+    return open_file(file, of_raw, _from_elf)
 
 
 def read_standard_input() -> bytes:
@@ -263,48 +250,16 @@ def read_standard_input() -> bytes:
         raise unreadable("standard input", error, EXPECTED) from None
 
 
-def check_start(start: bytes, file: str) -> None:
-    """Raise `InputError` for what begins as no file with BTF does: it may be a device that never ends."""
-    if start[:2] in MAGIC or start.startswith(_ELF):
-        return
-    from pybtf.elf.packed import is_packed
-
-    if not is_packed(start):
-        from pybtf.elf.unlike import unlike
-
-        raise unlike(file, start, EXPECTED)
-
-
-def _from_bytes(data: bytes, file: str) -> _Source:
-    if data[:2] in MAGIC:
-        return _Source(data, Place(file))
-    packed = bool(data) and not data.startswith(_ELF)
-    if packed:
-        from pybtf.elf.packed import unpack
-
-        data = bytes(unpack(data, file) or data)
-    if data[:2] in MAGIC:
-        return _Source(data, Place(file))
-    if data.startswith(_ELF):
-        from io import BytesIO
-
-        return _from_elf(BytesIO(data), file, data[:64], packed)
-    from pybtf.elf.unlike import unlike
-
-    raise unlike(file, data, EXPECTED)
-
-
-def _from_elf(stream: BinaryIO, file: str, start: bytes, packed: bool = False) -> _Source:
-    elf = ElfSections(stream, file, start)
+def _from_elf(elf: ElfSections) -> _Source:
     data = elf.contents(".BTF") if elf.find(".BTF") is not None else None
     if not data:
         # lld keeps an empty section in the first link of a kernel.
         found = "no .BTF section" if data is None else "an empty .BTF section"
-        error = _NoBtf(file, found, "an ELF file with BTF", elf.hint(packed))
+        error = _NoBtf(elf.file, found, "an ELF file with BTF", elf.hint())
         error.pointer = elf.pointer
         raise error
     base = elf.contents(".BTF.base") if elf.find(".BTF.base") is not None else None
-    return _Source(data, Place(file, ".BTF"), base, elf.pointer)
+    return _Source(data, Place(elf.file, ".BTF"), base, elf.pointer)
 
 
 def is_split(data: bytes, little: bool) -> bool:

@@ -100,8 +100,8 @@ class BTF:
         section: str = ".BTF",
         force_base: bool = False,
     ) -> BTF:
-        """Read a file of raw BTF, or a `section` of an ELF file. Raises as `from_bytes`, and InputError for a file that
-        cannot be read.
+        """Read a file of raw BTF, or a `section` of an ELF file; the file may be compressed as a whole (gzip, xz,
+        zstd). Raises as `from_bytes`, and InputError for a file that cannot be read.
         """
         check_text(section, "section")
         data, place = read_btf(path, section)

@@ -87,8 +87,8 @@ What is encoded:
                        and `default` for the first nine, which is what is encoded without this option;
                        `all`. A list replaces the default set; put + in front to add to it: `+NAME`
   --base FILE          Encode split BTF: only what the BTF in FILE, a kernel's, does not have. FILE is an ELF
-                       file with .BTF, or raw BTF such as /sys/kernel/btf/vmlinux. Kernel modules need
-                       it: without one, they are refused
+                       file with .BTF, or raw BTF such as /sys/kernel/btf/vmlinux, which may be
+                       compressed. Kernel modules need it: without one, they are refused
   --standalone         Encode kernel modules without a base, for other uses than loading them
   --force-base         Go on although the base is not that of the module's kernel
   --for-kernel VERSION

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from pybtf.btf.files import read_rest
-from pybtf.btf.opening import EXPECTED, check_start, open_btf, read_standard_input
+from pybtf.btf.files import EXPECTED, check_start, read_rest
+from pybtf.btf.opening import open_btf, read_standard_input
 from pybtf.btf.reader import BTF
 from pybtf.cli import console
 from pybtf.cli.output import checked, opened, write

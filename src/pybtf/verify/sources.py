@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 
 from pybtf.btf.elf_sections import ElfSections, dwarf_hint
-from pybtf.btf.files import MAGIC, RUNNING, read_release, read_rest
-from pybtf.btf.opening import EXPECTED, STANDARD_INPUT, check_start, is_split, read_standard_input
+from pybtf.btf.files import EXPECTED, MAGIC, RUNNING, check_start, read_release, read_rest
+from pybtf.btf.opening import STANDARD_INPUT, is_split, read_standard_input
 from pybtf.elf.constants import EM_BPF, ET_REL
 from pybtf.elf.image import ElfImage
 from pybtf.elf.modules import is_module, release_of_module
