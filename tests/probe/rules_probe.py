@@ -9,6 +9,23 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.btf.kinds import KIND_FUNC_PROTO, KIND_FWD, KIND_PTR, KIND_STRUCT
+from cython.cimports.pybtf.core.btf.record_layout import (
+    W_INFO,
+    Extremes,
+    RefSpan,
+    wire_each,
+    wire_fixed,
+    wire_has_typed_elements,
+    wire_is_link,
+    wire_is_primitive,
+    wire_look,
+    wire_names,
+    wire_refs,
+    wire_size,
+    wire_third_is_type,
+    wire_whole,
+    wire_words,
+)
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.dwarf.abbrevs import AbbrevDecl, AbbrevTable, abbrevs_free, abbrevs_read
 from cython.cimports.pybtf.core.dwarf.forms import OP_END, OP_IMPLICIT
@@ -54,6 +71,47 @@ from cython.cimports.pybtf.core.model.dwarf_unit import (
 from cython.cimports.pybtf.core.model.faults import Fault
 from cython.cimports.pybtf.core.model.function_state import State
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_free
+
+# ---------------------------------------------------------------- records of BTF
+
+ROOM = cython.declare(cython.size_t, 256)  # words of the longest record that is asked about
+
+
+def probe_record(kind: uint32_t, vlen: uint32_t):
+    """What the core says of a record of a kind, also of one that does not exist, with so many elements.
+
+    As a dictionary: `fixed`, `each`, `words` and `size` in words; the sets that the kind is in, as booleans; and which
+    words of the record are names of elements and ids of types, by their places. Of these places `look` has the last
+    name and the last id, 0 if there is none.
+    """
+    r: uint32_t[256]
+    x: Extremes
+    i: uint32_t
+    for i in range(ROOM):
+        r[i] = i
+    r[W_INFO] = kind << 24 | vlen
+    size: cython.size_t = wire_words(r[W_INFO])
+    if size > ROOM:
+        raise ValueError(size)
+    found = {
+        "fixed": wire_fixed(kind), "each": wire_each(kind), "words": size, "size": wire_size(r),
+        "whole": wire_whole(r, 0, size), "cut": wire_whole(r, 0, size - 1) if size else 0,
+        "link": bool(wire_is_link(kind)), "primitive": bool(wire_is_primitive(kind)),
+        "third": bool(wire_third_is_type(kind)), "typed": bool(wire_has_typed_elements(kind)),
+    }  # fmt: skip
+    if size:
+        found["names"] = span_places(wire_names(r), r)
+        found["refs"] = span_places(wire_refs(r), r)
+        x.name = x.ref = 0
+        wire_look(r, cython.address(x))
+        found["look"] = (x.name, x.ref)
+    return found
+
+
+@cython.cfunc
+def span_places(s: RefSpan, r: cython.pointer[uint32_t]):
+    return [s.p - r + i * s.stride for i in range(s.count)]
+
 
 # ---------------------------------------------------------------- abbreviations
 

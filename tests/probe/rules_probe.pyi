@@ -3,6 +3,7 @@ from typing import Literal
 
 from pybtf.core.run import Run
 
+def probe_record(kind: int, vlen: int) -> dict[str, object]: ...
 def probe_abbrevs(section: bytes, tables: Sequence[tuple[int, int, int, int]]) -> list[tuple[object, ...]]: ...
 def probe_location(
     kind: Literal["block", "list", "listx"] | str,

@@ -20,8 +20,8 @@ TESTS = (
     "diff_damage", "diff_objects", "diff_rules", "dump", "dwarf_forms", "elf_compressed", "elf_image", "elf_notes",
     "fixtures", "functable", "glance", "glance_functions", "glance_parts", "keeping", "kfuncs", "long_chains",
     "merge_awaited", "merge_blocks", "merge_cache", "merge_digests", "merge_payloads", "merge_sections",
-    "merge_values", "min_core", "models", "offsets", "output_check", "read_section", "refuted", "relocate",
-    "restore", "rules_locations", "rules_packed", "rules_signature", "show", "show_lines", "show_options",
+    "merge_values", "min_core", "models", "offsets", "output_check", "read_section", "record_layout", "refuted",
+    "relocate", "restore", "rules_locations", "rules_packed", "rules_signature", "show", "show_lines", "show_options",
     "show_pahole", "show_usage", "size", "split", "split_dwarf", "verify", "verify_fit", "verify_fix", "verify_ids",
     "verify_objects", "verify_special", "why", "why_command", "why_words", "without", "worked_example",
 )  # fmt: skip

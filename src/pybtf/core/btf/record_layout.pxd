@@ -1,7 +1,8 @@
 # The BTF type record: 32-bit words in host byte order, `name`, `info`, `third`, then what its kind adds (docs/rules.md,
 # 1.3).
 #
-# Only this file knows how long a record is and where its references and names are.
+# Only this file knows how long a record is and where its references and names are. A test compares it with the table in
+# pybtf/btf/kinds.py.
 
 from libc.stdint cimport uint32_t, uint64_t
 from pybtf.core.btf.kinds cimport *
