@@ -153,8 +153,8 @@ def plain_name(name: str) -> str:
     return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(MODULE + suffix)), name)
 
 
-# How ELF files, archives, and raw BTF of either byte order begin.
-_NO_LIST = (b"\x7fELF", b"!<arch>\n", b"!<thin>\n", b"\x9f\xeb\x01", b"\xeb\x9f\x01")
+# How ELF files and archives begin.
+_NO_LIST = (b"\x7fELF", b"!<arch>\n", b"!<thin>\n")
 
 
 def read_list(source: str, stream: BinaryIO | None = None, start: bytes = b"") -> list[str]:
@@ -174,7 +174,9 @@ def read_list(source: str, stream: BinaryIO | None = None, start: bytes = b"") -
         from pybtf.unreadable import unreadable
 
         raise unreadable(place, error, "a list of files") from None
-    if data.startswith(_NO_LIST):
+    from pybtf.btf.kind_numbers import MAGICS
+
+    if data.startswith((*_NO_LIST, *(magic + b"\1" for magic in MAGICS))):  # with the version behind the magic
         raise InputError(place, "a binary file, not a list of files", "one path in each line")
     paths = list(_split(data))
     if not paths:

@@ -11,8 +11,10 @@ import pytest
 
 import pybtf
 from pybtf.btf.files import read_base, read_btf, read_release
+from pybtf.btf.kind_numbers import MAGICS
 from pybtf.cli.main import main
 from pybtf.elf.compressed import FREE_SIZE
+from pybtf.elf.unlike import what_it_is
 from pybtf.errors import InputError
 from pybtf.pahole.main import main as pahole
 from tests.builders.elfwriter import Section, elf
@@ -146,3 +148,8 @@ def test_what_is_compressed_must_have_btf(read: Callable[[Path], object], tmp_pa
     with pytest.raises(InputError, match=r"no \.BTF section; expected an ELF file with BTF") as caught:
         read(path)
     assert "`pybtf encode --detached OUT " in caught.value.hint
+
+
+def test_what_is_said_of_raw_btf() -> None:
+    """The layer of ELF files has the magic bytes of its own."""
+    assert [what_it_is(magic)[0].partition(": ")[2] for magic in MAGICS] == ["raw BTF", "raw BTF"]

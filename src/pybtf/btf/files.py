@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from pybtf.arguments import path_of
+from pybtf.btf.kind_numbers import MAGICS
 from pybtf.core.btf.type_section import header_words
 from pybtf.core.support.whole_file import WholeFile
 from pybtf.errors import InputError, Place, WrongBaseError
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
-"""How BTF begins, in either byte order."""
 EXPECTED = "raw BTF, or an ELF file with BTF, or one of them compressed"
 LIMIT = 1 << 30
 """Bytes of a file that is read from a pipe."""
@@ -79,7 +78,7 @@ def open_file(
         with open(file, "rb") as stream:
             start = stream.read(1024)
             if stream.seekable():
-                if start[:2] in MAGIC:
+                if start[:2] in MAGICS:
                     return of_raw(_raw(stream, large))
                 if start[:4] == _ELF:
                     from pybtf.btf.elf_sections import ElfSections
@@ -108,12 +107,12 @@ def from_bytes(
     data: bytes, file: str, of_raw: Callable[[bytes | WholeFile], T], of_elf: Callable[[ElfSections], T]
 ) -> T:
     """As `open_file`, of what has been read already."""
-    packed = not data.startswith((*MAGIC, _ELF))
+    packed = not data.startswith((*MAGICS, _ELF))
     if packed:
         from pybtf.elf.packed import unpack
 
         data = bytes(unpack(data, file) or data)
-    if data[:2] in MAGIC:
+    if data[:2] in MAGICS:
         return of_raw(data)
     if data.startswith(_ELF):
         from io import BytesIO
@@ -128,7 +127,7 @@ def from_bytes(
 
 def check_start(start: bytes, file: str) -> None:
     """Raise `InputError` for what begins as no file with BTF does: it may be a device that never ends."""
-    if start.startswith((*MAGIC, _ELF)):
+    if start.startswith((*MAGICS, _ELF)):
         return
     from pybtf.elf.packed import is_packed
 
@@ -150,7 +149,7 @@ def read_rest(stream: BinaryIO, start: bytes, file: str) -> bytes:
     """`start` and what comes after it, of what may have no end. Raises InputError for more than `LIMIT` bytes, or, of
     raw BTF, for more than its header speaks of.
     """
-    limit = min(_length(start), LIMIT) if start[:2] in MAGIC else LIMIT
+    limit = min(_length(start), LIMIT) if start[:2] in MAGICS else LIMIT
     found = bytearray(start)
     while len(found) <= limit and (piece := stream.read(_PIECE)):
         found += piece
@@ -163,7 +162,7 @@ def _length(start: bytes) -> int:
     """Bytes of raw BTF that begins so; a header that is damaged ends somewhere, too."""
     if len(start) < _HEADER:
         return len(start)
-    header, types, types_size, strings, strings_size, layout, layout_size = header_words(start, start[:2] == MAGIC[0])
+    header, types, types_size, strings, strings_size, layout, layout_size = header_words(start, start[:2] == MAGICS[0])
     return header + max(types + types_size, strings + strings_size, layout + layout_size if header >= _LONG else 0)
 
 
@@ -195,7 +194,7 @@ def read_release(path: str) -> str | None:
     try:
         with open(path, "rb") as stream:
             start = stream.read(64)
-            if start[:2] in MAGIC or not stream.seekable():
+            if start[:2] in MAGICS or not stream.seekable():
                 return None
         return open_file(path, lambda data: None, lambda sections: sections.release())
     except (OSError, InputError):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from itertools import pairwise
 
+from pybtf.btf.kind_numbers import MAGICS
 from pybtf.btf.kinds import MAGIC, LayoutEntry
 from pybtf.core.btf.type_section import check_section, checked_words, place_of_field
 from pybtf.errors import InputError, Place
@@ -57,7 +58,7 @@ class Header(NamedTuple):
 
 def has_magic(data: bytes) -> bool:
     """Whether `data` begins as BTF does, in either byte order."""
-    return data[:2] in (MAGIC.to_bytes(2, "little"), MAGIC.to_bytes(2, "big"))
+    return data[:2] in MAGICS
 
 
 def read_header(data: bytes, place: Place) -> Header:

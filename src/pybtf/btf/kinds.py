@@ -18,7 +18,9 @@ from __future__ import annotations
 from enum import Enum, IntEnum, IntFlag
 from typing import NamedTuple
 
-MAGIC = 0xEB9F
+from pybtf.btf.kind_numbers import MAGICS
+
+MAGIC = int.from_bytes(MAGICS[0], "little")
 VERSION = 1
 RECORD_WORDS = 3
 """Words every record starts with: name, info, third."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 
-from pybtf.btf.files import EXPECTED, MAGIC, check_start, doubt_base, from_bytes, open_file, read_rest, wrong_base
+from pybtf.btf.files import EXPECTED, check_start, doubt_base, from_bytes, open_file, read_rest, wrong_base
+from pybtf.btf.kind_numbers import MAGICS
 from pybtf.core.btf.type_section import header_words
 from pybtf.core.btf.type_view import View
 from pybtf.errors import InputError, NothingToEncode, Place, WrongBaseError
@@ -139,7 +140,7 @@ def open_on(path: str, base: BTF | None, hint: str = _NAME_THE_BASE) -> BTF:
     source = _read(path)
     if source.base is not None:
         raise InputError(source.place.file, "a base of its own, .BTF.base", "BTF without one")
-    split = is_split(source.data, source.data[:2] == MAGIC[0])
+    split = is_split(source.data, source.data[:2] == MAGICS[0])
     if split and base is None:
         raise InputError(source.place, "BTF that is split from a base", "to be told the base", hint)
     return BTF.from_bytes(source.data, base if split else None, name=str(source.place))
@@ -203,7 +204,7 @@ def _split(path: str, base: str | None) -> tuple[_Source, str | None, _Source | 
     if source.base is not None:
         own = _Source(source.base, Place(source.place.file, ".BTF.base"), pointer=source.pointer)
         return source, None, own
-    if not is_split(source.data, source.data[:2] == MAGIC[0]):
+    if not is_split(source.data, source.data[:2] == MAGICS[0]):
         return source, None, None
     return source, base_beside(path, source.place), None
 

@@ -128,7 +128,9 @@ def of_file(name: str) -> str:
                 start = file.read(2)
         except OSError:
             pass
-    command = "dump" if start in (b"\x9f\xeb", b"\xeb\x9f") else "encode"
+    from pybtf.btf.kind_numbers import MAGICS
+
+    command = "dump" if start in MAGICS else "encode"
     return f" (did you mean 'pybtf {command} {name}'?)"
 
 

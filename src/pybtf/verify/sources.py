@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 
 from pybtf.btf.elf_sections import ElfSections, dwarf_hint
-from pybtf.btf.files import EXPECTED, MAGIC, RUNNING, check_start, read_release, read_rest
+from pybtf.btf.files import EXPECTED, RUNNING, check_start, read_release, read_rest
+from pybtf.btf.kind_numbers import MAGICS
 from pybtf.btf.opening import STANDARD_INPUT, is_split, read_standard_input
 from pybtf.elf.constants import EM_BPF, ET_REL
 from pybtf.elf.image import ElfImage
@@ -60,7 +61,7 @@ def open_source(path: str) -> Source:
             start = stream.read(64)
             if start.startswith(_ELF) and stream.seekable() and start[16:18] not in (b"\1\0", b"\0\1"):
                 return _of_executable(stream, path, start)
-            if start[:2] in MAGIC or not start:
+            if start[:2] in MAGICS or not start:
                 data = start + stream.read()
                 return _raw(data, path)
             if not start.startswith(_ELF):
@@ -80,7 +81,7 @@ def _raw(data: bytes, path: str) -> Source:
     if os.path.dirname(os.path.realpath(path)) == _RUNNING_FOLDER:  # noqa: PTH120
         loader = VMLINUX if os.path.realpath(path) == RUNNING else MODULE
         release = os.uname().release
-    return Source(path, data, loader, data[:2] != MAGIC[1], release=release)
+    return Source(path, data, loader, data[:2] != MAGICS[1], release=release)
 
 
 def source_of(data: bytes, name: str) -> Source:
@@ -91,7 +92,7 @@ def source_of(data: bytes, name: str) -> Source:
     data = bytes(unpacked or data)
     if data.startswith(_ELF):
         return _of_image(ElfImage(name, data, stored=stored), name, packed=packed)
-    if data and data[:2] not in MAGIC:
+    if data and data[:2] not in MAGICS:
         from pybtf.elf.unlike import unlike
 
         raise unlike(name, data, EXPECTED)
