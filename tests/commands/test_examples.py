@@ -189,10 +189,22 @@ def test_the_json_of_reasons_is_documented(run_cli: RunCli) -> None:
     assert all(f"`{key}`" in text for key in together(run_json(run_cli, "why", "--json", KERNEL)))
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name)
-def test_links_lead_to_files(path: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
-        assert (path.parent / target).exists(), target
+def anchors(path: Path) -> set[str]:
+    """What a link can name after `#`: headings, as GitHub and others spell them."""
+    headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+TEXTS = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
+def test_links_lead_to_files_and_headings(path: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", path.read_text())
+    for target, heading in links:
+        file = path.parent / target if target else path
+        assert file.exists(), target
+        assert not heading or heading in anchors(file), (target, heading)
 
 
 def test_the_picture_has_the_passes() -> None:
