@@ -3,7 +3,7 @@
 #   make encode [VMLINUX=FILE]  build, and encode a kernel: by default a small one of fixtures/
 #   make test                   build, lint, check types, run all tests
 #   make build                  the virtual environment (.venv) and the compiled core
-#   make lint                   ruff and mypy
+#   make lint                   ruff, mypy, and the stubs of the core against the core
 #   make wheels                 an sdist, and a wheel for each Python that is here (dist/)
 #   make man                    the manual pages of docs/man, from the help texts
 #   make fixtures               compile the test inputs anew and ask the reference about them
@@ -64,6 +64,7 @@ encode: build
 lint: build $(VENV)/tools
 	$(BIN)/ruff check src tests tools setup.py
 	$(BIN)/mypy
+	$(BIN)/python -m tools.project.stubs
 
 test: lint
 	$(BIN)/python -m pytest $(TESTS)

@@ -1,5 +1,8 @@
+from typing import final
+
 from pybtf.core.run import FaultInfo
 
+@final
 class Export:
     sections: dict[str, bytes | bytearray | memoryview]
     def __init__(

@@ -1,5 +1,5 @@
 from collections.abc import Iterable
-from typing import NotRequired, TypedDict
+from typing import NotRequired, TypedDict, final
 
 class Trace(TypedDict):
     what: str
@@ -21,6 +21,7 @@ class Trace(TypedDict):
     the registers for parameters it should be."""
     due: NotRequired[int]
 
+@final
 class Fates:
     def names(self) -> dict[str, int]: ...
     def totals(self) -> dict[str, int]: ...

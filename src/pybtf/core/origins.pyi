@@ -1,5 +1,8 @@
+from typing import final
+
 from _typeshed import ReadableBuffer
 
+@final
 class Origins:
     def types(self) -> bytes: ...
     def places(self, dies: ReadableBuffer) -> bytes: ...

@@ -1,6 +1,6 @@
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NotRequired, Protocol, TypedDict
+from typing import Any, NotRequired, Protocol, TypedDict, final
 
 from pybtf.core.dedup.base import Base
 from pybtf.core.elf.function_table import FunctionTable
@@ -38,6 +38,7 @@ class FaultInfo(TypedDict):
 class LossInfo(FaultInfo):
     whole_unit: bool
 
+@final
 class Run:
     sections: dict[str, bytes | bytearray | memoryview]
     def __init__(

@@ -1,5 +1,7 @@
 from collections.abc import Iterable
+from typing import final
 
+@final
 class Search:
     def units(self) -> int: ...
     def merged(self) -> bool: ...

@@ -1,5 +1,8 @@
+from typing import final
+
 from _typeshed import ReadableBuffer
 
+@final
 class Base:
     name: str
     @property

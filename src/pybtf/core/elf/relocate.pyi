@@ -11,6 +11,7 @@ class RelocationError(ValueError):
     found: str
     expected: str
     type: int | None
+    def __init__(self, index: int, found: str, expected: str, type: int | None = None) -> None: ...
 
 def apply_relocations(
     out: WriteableBuffer,

@@ -6,6 +6,7 @@ class SectionNameError(ValueError):
     index: int
     offset: int
     endless: bool
+    def __init__(self, index: int, offset: int, endless: bool) -> None: ...
 
 @final
 class Section:

@@ -1,20 +1,24 @@
+from typing import Self, final
+
 from _typeshed import ReadableBuffer
 
 class SymbolError(ValueError):
     symbol: int
     found: str
     expected: str
+    def __init__(self, symbol: int, found: str, expected: str) -> None: ...
 
+@final
 class SymbolSource:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         symtab: ReadableBuffer,
         strtab: ReadableBuffer,
         *,
         is64: bool,
         little: bool,
         shndx: ReadableBuffer | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     def __len__(self) -> int: ...
     def named(self, type: int) -> list[tuple[str, int, int]]: ...
     def file_names(self) -> list[str]: ...

@@ -1,3 +1,6 @@
+from typing import final
+
+@final
 class EndSignalsHeld:
     def __enter__(self) -> None: ...
     def __exit__(self, *_: object) -> None: ...

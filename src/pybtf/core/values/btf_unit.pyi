@@ -1,10 +1,14 @@
+from typing import final
+
 from pybtf.core.btf.type_view import View
 from pybtf.core.elf.function_table import FunctionTable
 
 class UnitError(ValueError):
     problem: str
     id: int
+    def __init__(self, problem: str, id: int) -> None: ...
 
+@final
 class BtfUnits:
     old: bool
     nested: int
