@@ -176,7 +176,7 @@ def read_list(source: str, stream: BinaryIO | None = None, start: bytes = b"") -
         raise unreadable(place, error, "a list of files") from None
     from pybtf.btf.kind_numbers import MAGICS
 
-    if data.startswith((*_NO_LIST, *(magic + b"\1" for magic in MAGICS))):  # with the version behind the magic
+    if data.startswith((*_NO_LIST, *(magic + b"\1" for magic in MAGICS))):  # with the version after the magic
         raise InputError(place, "a binary file, not a list of files", "one path in each line")
     paths = list(_split(data))
     if not paths:
