@@ -54,15 +54,7 @@ def encode(
     file = path_of(path)
     check_progress(progress)
     options = make_options(
-        features,
-        jobs,
-        lang=lang,
-        lang_exclude=lang_exclude,
-        base=base,
-        standalone=standalone,
-        force_base=force_base,
-        degrade=degrade,
-        for_kernel=for_kernel,
-        dwp=dwp,
-    )
+        features, jobs, lang=lang, lang_exclude=lang_exclude, base=base, standalone=standalone,
+        force_base=force_base, degrade=degrade, for_kernel=for_kernel, dwp=dwp,
+    )  # fmt: skip
     return encode_file(file, options, progress)

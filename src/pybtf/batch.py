@@ -93,17 +93,9 @@ def encode_many(
     files = [path_of(path) for path in items_of(paths, "paths", "a sequence of paths")]
     check_progress(progress)
     options = make_options(
-        features,
-        jobs,
-        lang=lang,
-        lang_exclude=lang_exclude,
-        base=base,
-        standalone=standalone,
-        force_base=force_base,
-        degrade=degrade,
-        for_kernel=for_kernel,
-        dwp=dwp,
-    )
+        features, jobs, lang=lang, lang_exclude=lang_exclude, base=base, standalone=standalone,
+        force_base=force_base, degrade=degrade, for_kernel=for_kernel, dwp=dwp,
+    )  # fmt: skip
     options = replace(options, base=open_base(options.base, Timings()))
     return _outcomes(files, options, progress)
 

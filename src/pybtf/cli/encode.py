@@ -61,17 +61,9 @@ def encode(
             raise UsageError(f"{option} names no language")
     wanted = feature_names.Features.parse(*features)
     options = make_options(
-        wanted,
-        jobs,
-        lang=lang or "",
-        lang_exclude=lang_exclude or "",
-        base=base,
-        standalone=standalone,
-        force_base=force_base,
-        degrade=degrade,
-        for_kernel=for_kernel,
-        dwp=dwp,
-    )
+        wanted, jobs, lang=lang or "", lang_exclude=lang_exclude or "", base=base, standalone=standalone,
+        force_base=force_base, degrade=degrade, for_kernel=for_kernel, dwp=dwp,
+    )  # fmt: skip
     notes = feature_names.notes(*features)
     if options.without:
         notes.append(f"a kernel {for_kernel} does not know the features {', '.join(options.without)}: left out")

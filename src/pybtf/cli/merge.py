@@ -79,15 +79,9 @@ def merge(
     if lang is None and lang_exclude is None:
         lang_exclude = excluded_by_environment()
     options = make_options(
-        Features.parse(*features),
-        jobs,
-        lang=lang or "",
-        lang_exclude=lang_exclude or "",
-        base=base,
-        standalone=standalone,
-        force_base=force_base,
-        for_kernel=for_kernel,
-    )
+        Features.parse(*features), jobs, lang=lang or "", lang_exclude=lang_exclude or "", base=base,
+        standalone=standalone, force_base=force_base, for_kernel=for_kernel,
+    )  # fmt: skip
     from pybtf.cli.single import run
     from pybtf.merging.linked import Sources
     from pybtf.merging.payloads import listed

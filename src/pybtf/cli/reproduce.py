@@ -143,14 +143,9 @@ def _questions(
     first = Question(files[0], features or ("default",), lang or "", lang_exclude or "", base, standalone, force_base)
     # Finds misspelt names before any work.
     make_options(
-        first.features,
-        1,
-        lang=first.lang,
-        lang_exclude=first.lang_exclude,
-        base=base,
-        standalone=standalone,
+        first.features, 1, lang=first.lang, lang_exclude=first.lang_exclude, base=base, standalone=standalone,
         force_base=force_base,
-    )
+    )  # fmt: skip
     if base is None and not standalone:
         from pybtf.pipeline.belonging import refuse_modules
 

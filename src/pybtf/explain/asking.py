@@ -208,16 +208,9 @@ def kernel_options(
     if lang_exclude is None:
         lang_exclude = "" if lang or degrade else LANG_EXCLUDE
     return make_options(
-        features,
-        jobs,
-        lang=lang,
-        lang_exclude=lang_exclude,
-        base=base,
-        standalone=standalone,
-        force_base=force_base,
-        degrade=degrade,
-        dwp=dwp,
-    )
+        features, jobs, lang=lang, lang_exclude=lang_exclude, base=base, standalone=standalone,
+        force_base=force_base, degrade=degrade, dwp=dwp,
+    )  # fmt: skip
 
 
 def inquire(

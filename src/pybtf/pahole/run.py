@@ -77,14 +77,9 @@ def _encode(request: Request) -> Encoded:
     try:
         alone = request.base is None  # a build names the right base, or has none: it is not for this program to ask
         options = make_options(
-            features,
-            1,
-            lang=request.lang,
-            lang_exclude=request.lang_exclude,
-            base=request.base,
-            standalone=alone,
+            features, 1, lang=request.lang, lang_exclude=request.lang_exclude, base=request.base, standalone=alone,
             force_base=not alone,
-        )
+        )  # fmt: skip
     except UsageError as error:  # as in pahole: not a matter of the command line's form
         raise InputError("options", str(error)) from error
     jobs = _jobs(request)
