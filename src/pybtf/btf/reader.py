@@ -5,8 +5,8 @@ second for a kernel. A type is made and checked each time it is asked for; nothi
 alignments (`chains`).
 Iterating over all types therefore checks everything there is.
 
-The compiled `TypeIndex` does the work as long as records are sound. What it refuses is looked at again by `index` and
-`decode`, which say what is wrong, or know the kind from the layout section.
+The compiled `TypeIndex` does the work as long as records are sound. `records` says what is wrong with one that it
+refuses, and makes the type of a kind that only the layout section describes.
 
 Split BTF describes a module on top of its kernel's BTF, the base: its ids and string offsets continue where
 those of the base end.
@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 from pybtf.arguments import check_data, check_text, items_of, number_of, other_kind
 from pybtf.btf.files import doubt_base, read_btf, wrong_base
 from pybtf.btf.header import read_header, read_layout
-from pybtf.btf.index import check_layout, index_records
 from pybtf.btf.kinds import Kind
-from pybtf.btf.strings import BadStringOffset, Strings, encode_name, is_name
+from pybtf.btf.records import check_layout
+from pybtf.btf.strings import Strings, encode_name, is_name
 from pybtf.core.btf.read_types import TypeIndex, is_taught
 from pybtf.errors import InputError, NoSuchTypeError, Place, UsageError, quoted
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pybtf.btf.chains import Chains
-    from pybtf.btf.decode import Decoder
     from pybtf.btf.fields import Field
     from pybtf.btf.types import Type
     from pybtf.core.btf.type_view import View
@@ -64,10 +63,8 @@ class BTF:
         self.index = self._open_index(start, end)
         self.first_id = self.index.first_id
         self.end_id: int = self.index.end_id
-        self._types_offset = self._section_place("type").offset or 0
         self._words: array[int] | None = None
         self._starts: array[int] | None = None
-        self._decoder: Decoder | None = None
         self._pointer_size = 0
         self._chains: Chains | None = None
         if base is not None and not force_base:
@@ -109,17 +106,20 @@ class BTF:
 
     def _check_base(self, base: BTF) -> None:
         """Names begin where strings begin. On the strings of another base, some of many begin in the middle of one."""
-        from pybtf.btf.decode import names
+        from pybtf.btf.records import names
 
         strings, start = base.strings.data, base.strings.start
         for at in self.starts[:-1]:
             for offset in names(self.words, at):
                 if start < offset < base.strings.end and strings[offset - start - 1]:
-                    place = Place(self.place.file, self.place.section, (self._types_offset or 0) + 4 * at)
-                    raise wrong_base(place, offset, base.place.file)
+                    raise wrong_base(self._record_place(at), offset, base.place.file)
 
     def _section_place(self, name: str) -> Place:
         return Place(self.place.file, self.place.section, self.header.section(name)[0])
+
+    def _record_place(self, at: int) -> Place:
+        place = self._section_place("type")
+        return Place(place.file, place.section, (place.offset or 0) + 4 * at)
 
     def _open_index(self, text: int, text_end: int) -> TypeIndex:
         start, end = self.header.section("type")
@@ -127,9 +127,12 @@ class BTF:
         base = self.base.index if self.base is not None else None
         place = self._section_place("str")
         index = TypeIndex(self.data, start, end - start, swap, text, text_end - text, base, place)
-        if not index.index():
-            words = array("I", index.all_words())
-            index.load(index_records(words, self.layout, index.first_id, self._section_place("type")))
+        bad = index.index(self.layout)
+        if bad is not None:
+            from pybtf.btf.records import fault_of_info
+
+            fault = fault_of_info(array("I", index.all_words()), bad, index.end_id, self.layout)
+            raise InputError(self._record_place(bad), fault.found, fault.expected)
         return index
 
     @property
@@ -163,7 +166,7 @@ class BTF:
         make = self._maker()
         for id in range(self.first_id, self.end_id):
             found = make(id)
-            yield found if found is not None else self._decode_slowly(id)
+            yield found if found is not None else self._decode_unusual(id)
 
     def type(self, id: int) -> Type:
         """The type with this id. Raises NoSuchTypeError if there is none, InputError if it is malformed."""
@@ -191,7 +194,7 @@ class BTF:
 
     def _decode(self, id: int) -> Type:
         found = self._maker()(id)
-        return found if found is not None else self._decode_slowly(id)
+        return found if found is not None else self._decode_unusual(id)
 
     def _maker(self) -> Callable[[int], Any]:
         """What makes the types of this layer, or None where something is unusual."""
@@ -201,26 +204,17 @@ class BTF:
             teach_all()
         return self.index.type
 
-    def _decode_slowly(self, id: int) -> Type:
-        """A kind that is not known, or the error."""
-        decoder = self._decoder or self._make_decoder()
-        index = id - self.first_id
-        try:
-            return decoder.decode(self.starts[index], id, self.starts[index + 1])
-        except decoder.errors as error:
-            if isinstance(error, BadStringOffset):
-                found, expected = f"string offset {error.offset:#x}", f"below {self.strings.end:#x}"
-            else:
-                found, expected = error.found, error.expected
-            name = self.kind_of(id).name
-            place = Place(self.place.file, self.place.section, self._types_offset + 4 * self.starts[index])
-            raise InputError(place, f"type {id} ({name}): {found}", expected) from None
+    def _decode_unusual(self, id: int) -> Type:
+        """A type of a kind that is not known. Raises InputError if something is wrong with the record."""
+        from pybtf.btf.records import fault_of_record, unknown_type
 
-    def _make_decoder(self) -> Decoder:
-        from pybtf.btf.decode import Decoder
-
-        self._decoder = Decoder(self.words, self.strings.lookup, self.end_id)
-        return self._decoder
+        at, end = self.starts[id - self.first_id], self.starts[id - self.first_id + 1]
+        fault = fault_of_record(self.words, at, self.end_id, self.strings.end)
+        if fault is not None:
+            raise InputError(
+                self._record_place(at), f"type {id} ({self.kind_of(id).name}): {fault.found}", fault.expected
+            )
+        return unknown_type(self.words, at, end, self.strings.lookup, id)
 
     def kind_of(self, id: int) -> Kind:
         """Kind of a type, without decoding it; VOID for void and for kinds that are not known.
@@ -239,7 +233,7 @@ class BTF:
 
         Raises NoSuchTypeError if there is no such type.
         """
-        from pybtf.btf.decode import references
+        from pybtf.btf.records import references
 
         id = number_of(id, "id", ID)
         if id >= self.end_id or id < 0:

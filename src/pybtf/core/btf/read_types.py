@@ -1,7 +1,7 @@
 """The types of one BTF for those who ask in Python: found by id and by name, made into objects one at a time.
 
-Only sound records become objects. For others the answer is None, and slower code (pybtf.btf.index, decode) says what is
-wrong with them; that code alone knows kinds that a layout section describes.
+Only sound records of known kinds become objects. For others the answer is None; pybtf.btf.records says what is wrong
+with them, and makes an object of a kind that only a layout section describes.
 """
 
 import cython
@@ -37,11 +37,11 @@ from cython.cimports.pybtf.core.btf.record_layout import (
     WIRE_KINDS,
     RefSpan,
     wire_each,
+    wire_fixed,
     wire_kind,
     wire_names,
     wire_refs,
     wire_vlen,
-    wire_whole,
 )
 from cython.cimports.pybtf.core.btf.type_section import wire_load
 from cython.cimports.pybtf.core.support.hashing import hash_bytes
@@ -91,12 +91,25 @@ def shared_names(place: object) -> InputError:
     return InputError(place, found, "BTF made by a compiler or encoder")
 
 
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def may_be(r: cython.pointer[cython.const[uint32_t]]) -> cython.bint:
+    """Whether the info word is one that its kind can have."""
+    kind: uint32_t = wire_kind(r)
+    if r[1] & WIRE_INFO_RESERVED:
+        return False
+    if kind >= WIRE_KINDS:
+        return True
+    if r[1] >> 31 and not (FLAGGED >> kind) & 1:
+        return False
+    return wire_each(kind) or wire_vlen(r) <= (MAX_LINKAGE if kind == KIND_FUNC else 0)
+
+
 @cython.cclass
 class TypeIndex:
-    """The records of a type section, `size` bytes at `at` in `data`, and the strings, at `text`.
-
-    `whole` says whether all records are plain ones of known kinds. If not, `load` has to be told where they begin.
-    """
+    """The records of a type section, `size` bytes at `at` in `data`, and the strings, at `text`. Call `index` first."""
 
     def __cinit__(self):
         self.words = self.starts = self.heads = self.after = cython.NULL
@@ -138,27 +151,36 @@ class TypeIndex:
             raise MemoryError
         self.starts = p
 
-    def index(self) -> bool:
-        """Find where records begin. False if one is of an unknown kind, or cannot be."""
+    def index(self, layout: object) -> object:
+        """Find where records begin. Returns None, or the word at which one begins that cannot be; its id is `end_id`.
+
+        `layout`: the entries of the layout section by kind, in bytes, multiples of 4: once, and for each element. Those
+        of known kinds are not looked at.
+        """
         at: cython.size_t = 0
         cap: cython.size_t = 0
         n: cython.size_t = 0
         length: cython.size_t
-        info: uint32_t
         kind: uint32_t
+        fixed: uint32_t[32]
+        each: uint32_t[32]
+        known: uint32_t = (cython.cast(uint32_t, 1) << WIRE_KINDS) - 2
+        for kind in range(32):
+            fixed[kind] = 3 + wire_fixed(kind)
+            each[kind] = wire_each(kind)
+        for kind in range(WIRE_KINDS, min(len(layout), 32)):
+            known |= cython.cast(uint32_t, 1) << kind
+            fixed[kind] = 3 + layout[kind][0] // 4
+            each[kind] = layout[kind][1] // 4
         self.grow(cython.address(cap))
         while at < self.n_words:
-            length = wire_whole(self.words, at, self.n_words)
-            if length == 0:
-                return False
-            info = self.words[at + 1]
+            self.end_id = self.first_id + n
+            if self.n_words - at < 3:
+                return at
             kind = wire_kind(self.words + at)
-            if info & WIRE_INFO_RESERVED:
-                return False
-            if (info >> 31 and not (FLAGGED >> kind) & 1) or (
-                wire_each(kind) == 0 and (info & 0xFFFF) > (MAX_LINKAGE if kind == KIND_FUNC else 0)
-            ):
-                return False
+            length = fixed[kind] + cython.cast(cython.size_t, each[kind]) * wire_vlen(self.words + at)
+            if not (known >> kind) & 1 or not may_be(self.words + at) or length > self.n_words - at:
+                return at
             self.starts[n] = at
             n += 1
             at += length
@@ -166,20 +188,7 @@ class TypeIndex:
                 self.grow(cython.address(cap))
         self.starts[n] = at
         self.end_id = self.first_id + n
-        return True
-
-    def load(self, starts: object):
-        """Take these as the beginnings of the records; the last one is the end."""
-        n: cython.size_t = len(starts)
-        i: cython.size_t = 0
-        free(self.starts)
-        self.starts = cython.cast(cython.pointer[uint32_t], malloc(n * cython.sizeof(uint32_t)))
-        if self.starts == cython.NULL:
-            raise MemoryError
-        for start in starts:
-            self.starts[i] = start
-            i += 1
-        self.end_id = self.first_id + n - 1
+        return None
 
     def all_words(self) -> bytes:
         """The records, in the machine's byte order."""
