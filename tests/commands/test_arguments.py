@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 from dataclasses import fields
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,37 +13,54 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pybtf.cli import arguments, encode, manual
-from pybtf.cli.app import COMMANDS, group
-from pybtf.cli.encode_command import command
-from pybtf.cli.main import PLAIN
+from pybtf.cli import arguments, manual
+from pybtf.cli.app import group
+from pybtf.cli.click_command import click_command
+from pybtf.cli.main import COMMANDS, home, main
+
+WITH_TABLE = [name for name, metavar in COMMANDS.items() if metavar]
 
 
-def by_click(line: list[str]) -> dict[str, Any]:
-    """What click would call `encode` with. Raises what click raises."""
-    with command.make_context("encode", list(line), parent=group().make_context("pybtf", ["encode"])) as context:
+def table(name: str) -> tuple[arguments.Option, ...]:
+    options: tuple[arguments.Option, ...] = home(name)[0].OPTIONS
+    return options
+
+
+def read(line: list[str], name: str = "encode") -> dict[str, Any] | None:
+    return arguments.read(line, table(name), COMMANDS[name])
+
+
+def by_click(line: list[str], name: str = "encode") -> dict[str, Any]:
+    """What click would call the command with. Raises what click raises."""
+    parent = group().make_context("pybtf", [name])
+    with click_command(name).make_context(name, list(line), parent=parent) as context:
         return context.params
 
 
-SPELLINGS = [f"--{option.name}" for option in arguments.OPTIONS]
-SPELLINGS += [f"-{option.letter}" for option in arguments.OPTIONS if option.letter]
 VALUES = ["x", "-", "2", "1024", "1025", "0", "02", " 2", "1_0", "٣", "all", "", "=", "-x", "--base", "a=b", "/"]
-WORDS = st.one_of(
-    st.sampled_from(SPELLINGS),
-    st.sampled_from(VALUES),
-    st.builds("{}={}".format, st.sampled_from(SPELLINGS), st.sampled_from(VALUES)),
-    st.builds("{}{}".format, st.sampled_from(["-j", "-q", "-v", "-qj", "-jq"]), st.sampled_from(VALUES)),
-    st.sampled_from(["--", "--no-progress", "--no-progress=1", "--feat", "-h", "--help", "-J", "--no-quiet"]),
-    st.text("-j=qa2\0", max_size=4),
-)
 
 
-@settings(max_examples=600, deadline=None)  # on a busy machine any example may take long
-@given(st.lists(WORDS, max_size=6))
-def test_reads_as_click_does(line: list[str]) -> None:
-    parameters = arguments.read(line)
+def words(name: str) -> st.SearchStrategy[str]:
+    spellings = [f"--{option.name}" for option in table(name)]
+    spellings += [f"-{option.letter}" for option in table(name) if option.letter]
+    return st.one_of(
+        st.sampled_from(spellings),
+        st.sampled_from(VALUES),
+        st.builds("{}={}".format, st.sampled_from(spellings), st.sampled_from(VALUES)),
+        st.builds("{}{}".format, st.sampled_from(["-j", "-q", "-v", "-qj", "-jq"]), st.sampled_from(VALUES)),
+        st.sampled_from(["--", "--no-progress", "--no-progress=1", "--feat", "-h", "--help", "-J", "--no-quiet"]),
+        st.text("-j=qa2\0", max_size=4),
+    )
+
+
+@pytest.mark.parametrize("name", ["encode", "cc", "diff", "reproduce"])  # have options of every kind but CHOICE
+@settings(max_examples=300, deadline=None)  # on a busy machine any example may take long
+@given(data=st.data())
+def test_reads_as_click_does(name: str, data: st.DataObject) -> None:
+    line = data.draw(st.lists(words(name), max_size=6))
+    parameters = read(line, name)
     if parameters is not None:
-        assert parameters == by_click(line)
+        assert parameters == by_click(line, name)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +76,7 @@ def test_reads_as_click_does(line: list[str]) -> None:
     ],
 )
 def test_plain_lines_are_read(line: list[str]) -> None:
-    parameters = arguments.read(line)
+    parameters = read(line)
     assert parameters is not None
     assert parameters == by_click(line)
 
@@ -74,7 +90,7 @@ def test_plain_lines_are_read(line: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_what_is_not_plain_is_left_to_click(line: list[str]) -> None:
-    assert arguments.read(line) is None
+    assert read(line) is None
 
 
 @pytest.mark.parametrize(
@@ -89,11 +105,11 @@ def test_jobs_have_one_grammar(text: str, number: int | None) -> None:
     """With click and without."""
     line = ["-j", text, "x"]
     if number is not None:
-        parameters = arguments.read(line)
+        parameters = read(line)
         assert parameters is not None
         assert parameters["jobs"] == by_click(line)["jobs"] == number
         return
-    assert arguments.read(line) is None
+    assert read(line) is None
     with pytest.raises(click.UsageError, match="-j expects the number of workers, 1 to 1024, not"):
         by_click(line)
 
@@ -104,26 +120,29 @@ def test_nobody_asks_whether_a_file_may_be_read(tmp_path: Path, monkeypatch: pyt
     file.touch()
     monkeypatch.setattr(os, "access", lambda *_: False)
     for line in ([str(file)], ["--detached", str(file), "y"]):
-        assert arguments.read(line) == by_click(line)
+        assert read(line) == by_click(line)
 
 
-def test_the_table_has_the_parameters_of_the_command() -> None:
-    names = ["files", *(option.parameter for option in arguments.OPTIONS)]
-    assert names == list(inspect.signature(encode.encode).parameters)
-    for option in arguments.OPTIONS:
-        assert f"--{option.name}" in manual.COMMANDS["encode"]
+@pytest.mark.parametrize("name", WITH_TABLE)
+def test_the_table_has_the_parameters_of_the_command(name: str) -> None:
+    module, function = home(name)
+    if name == "show":  # which makes one thing of them
+        taken = [each.name for each in fields(module.Asked)]
+    else:
+        taken = list(inspect.signature(getattr(module, function)).parameters)
+    assert sorted(taken) == sorted(["files", *(option.parameter for option in table(name))])
 
 
-def test_the_plain_commands_are_those_with_a_table() -> None:
-    """`encode` has one, too, and is asked for by its name."""
-    modules = {name: name.replace("-", "_") for name in COMMANDS}
-    tables = [name for name, module in modules.items() if COMMANDS[name] == f"{module}_command" and name != "encode"]
-    assert list(PLAIN) == tables
-    for name in PLAIN:
-        module = import_module(f"pybtf.cli.{modules[name]}")
-        parameters = {"files", *(option.parameter for option in module.OPTIONS)}
-        if name == "show":  # which makes one thing of them
-            taken = {each.name for each in fields(module.Asked)}
-        else:
-            taken = set(inspect.signature(getattr(module, modules[name])).parameters)
-        assert parameters == taken
+def test_every_command_has_a_page() -> None:
+    """In the same order."""
+    assert list(manual.COMMANDS) == list(COMMANDS)
+
+
+@pytest.mark.parametrize("name", WITH_TABLE)
+def test_the_words_of_a_choice_are_those_that_the_command_takes(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Without click, the command itself says so of another word."""
+    for option in table(name):
+        if option.kind == arguments.CHOICE:
+            assert main([name, f"--{option.name}", "nonsense", "x"]) == 2
+            words = option.metavar.replace("|", ", ")
+            assert capfd.readouterr().err.endswith(f": unknown value 'nonsense'; expected one of {words}\n")

@@ -21,8 +21,8 @@ import pytest
 
 import pybtf
 from pybtf.cli import habits, manual
-from pybtf.cli.app import COMMANDS, group
-from pybtf.cli.main import main
+from pybtf.cli.app import group
+from pybtf.cli.main import COMMANDS, main
 from pybtf.elf.writer import Written
 from pybtf.encoded import Encoded
 from pybtf.errors import InputError, InternalError, Place
@@ -145,11 +145,7 @@ def test_manual_fits_a_terminal() -> None:
     ("arguments", "message"),
     [
         ([], "missing command; see pybtf --help"),
-        (
-            ["frob"],
-            "there is no command 'frob'; there are encode, dump, show, size, duplicates, object, merge, cc, "
-            "why, min-core, dedup, decode, verify, diff, reproduce, completion; see pybtf --help$",
-        ),
+        (["frob"], f"there is no command 'frob'; there are {', '.join(COMMANDS)}; see pybtf --help$"),
         (["encod", "x"], r"there is no command 'encod' \(did you mean 'encode'\?\); see"),
         (["-J", "x"], r"no such option '-J' \(for pahole's there is 'pybtf encode FILE'\); see pybtf --help$"),
         (["encode", "--btf_base", "b", "x"], r"'--btf_base' \(for pahole's there is 'pybtf encode --base BTF FILE'\)"),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pybtf.cli.main import main
+from pybtf.cli.main import COMMANDS, main
 from tests.conftest import Require, environment
 
 
@@ -38,13 +38,7 @@ def completions(words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (
-            "pybtf ",
-            [
-                "encode", "dump", "show", "size", "duplicates", "object", "merge", "cc", "why", "min-core",
-                "dedup", "decode", "verify", "diff", "reproduce", "completion",
-            ],
-        ),
+        ("pybtf ", [*COMMANDS]),
         ("pybtf encode --det", ["--detached", "--detached-dir"]),
         ("pybtf encode --features de", ["decl_tag", "decl_tag_kfuncs", "default"]),
         ("pybtf encode --features +gl", ["+global_var"]),
@@ -53,6 +47,9 @@ def completions(words: str) -> list[str]:
         ("pybtf cc --st", ["--strip-dwarf", "--store"]),
         ("pybtf encode --lang-exclude rust,r", ["rust,renderscript"]),
         ("pybtf reproduce --skip copy,h", ["copy,hashing"]),
+        ("pybtf diff --only structs,fu", ["structs,functions"]),
+        ("pybtf diff --fail-on reloc", ["relocation"]),
+        ("pybtf why --list pad", ["padding"]),
         ("pybtf completion ", ["bash", "zsh", "fish"]),
         ("pybtf help en", ["encode"]),
         ("pybtf --version enc", ["encode"]),

@@ -19,7 +19,8 @@ import pytest
 import pybtf
 from pybtf.btf import types
 from pybtf.cli import manual
-from pybtf.cli.app import COMMANDS, group
+from pybtf.cli.app import group
+from pybtf.cli.main import COMMANDS
 from tests.conftest import ROOT, RunCli, environment
 from tests.encode.test_split import module
 

@@ -15,6 +15,7 @@ import pytest
 
 import pybtf
 from pybtf.base import Base
+from pybtf.cli.main import COMMANDS
 from pybtf.core import FOLDERS
 from pybtf.elf.writer import put_sections
 from tests.commands.test_merge import FEATURES
@@ -60,6 +61,14 @@ def test_the_command_line_imports_no_core_before_it_encodes(options: list[str], 
     roots = {name.split(".")[0] for name in modules}
     assert not roots & {"elftools", "xxhash", "hashlib", "concurrent", "multiprocessing", "asyncio"}
     assert not any(name.startswith(("pybtf.core", "pybtf.elf", "pybtf.btf")) for name in modules)
+
+
+@pytest.mark.parametrize("name", [name for name, metavar in COMMANDS.items() if metavar])
+def test_no_plain_command_line_needs_click(name: str) -> None:
+    line = [name, *(["--", "true"] if name == "cc" else ["no-such-file"])]
+    modules = imported_by(f"from pybtf.cli.main import main; main({line!r})")
+    assert f"pybtf.cli.{name.replace('-', '_')}" in modules
+    assert "click" not in modules
 
 
 # Each takes a tenth of the time of a small module, or brings what does.

@@ -9,7 +9,8 @@ from collections.abc import Callable
 import click
 import pytest
 
-from pybtf.cli.app import COMMANDS, group
+from pybtf.cli.app import group
+from pybtf.cli.main import COMMANDS
 from pybtf.pahole.table import OPTIONS
 from tools.project import man
 

@@ -5,66 +5,15 @@ docs/development.md says what to do to add one.
 from __future__ import annotations
 
 import os
-from importlib import import_module
-from typing import Any
 
 import click
 
 from pybtf import __version__
 from pybtf.cli import manual
-from pybtf.cli.arguments import number_of_jobs
-from pybtf.cli.main import COMPLETE_VARIABLE
+from pybtf.cli.click_command import click_command, printed
+from pybtf.cli.main import COMMANDS, COMPLETE_VARIABLE
 from pybtf.errors import UsageError, quoted
-from pybtf.options import MAX_JOBS
 from pybtf.support.process import write_stdout
-
-COMMANDS = {
-    "encode": "encode_command",
-    "dump": "dump_command",
-    "show": "show_command",
-    "size": "size_command",
-    "duplicates": "duplicates_command",
-    "object": "object_command",
-    "merge": "merge_command",
-    "cc": "cc_command",
-    "why": "why_command",
-    "min-core": "min_core_command",
-    "dedup": "dedup_command",
-    "decode": "decode_command",
-    "verify": "verify_command",
-    "diff": "diff_command",
-    "reproduce": "reproduce",
-    "completion": "completion",
-}
-"""Module, in this package, by command name; the function there has the name `command`."""
-
-
-class Command(click.Command):
-    """A command whose help is its page of the manual."""
-
-    def get_help(self, ctx: click.Context) -> str:
-        return manual.COMMANDS[self.name or ""].rstrip("\n")
-
-    def get_help_option(self, ctx: click.Context) -> click.Option | None:
-        return _printed(super().get_help_option(ctx))
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """As click does it, without names that are empty; whoever reads arguments without click leaves these to it."""
-        for param in self.params:
-            value = ctx.params.get(param.name or "")
-            if isinstance(param.type, click.Path):
-                _require_names(param, value if isinstance(value, tuple) else (value,))
-        return super().invoke(ctx)
-
-
-def _require_names(param: click.Parameter, values: tuple[str | None, ...]) -> None:
-    """Raise `UsageError` if the name of a file, or of what is looked for in one, is empty."""
-    if "" not in values:
-        return
-    if isinstance(param, click.Option):
-        raise UsageError(f"{param.opts[-1]}: the name is empty")
-    named = str(param.metavar).startswith(("[NAME", "TYPE"))
-    raise UsageError("a name is empty" if named and values[-1] else "the name of a FILE is empty")
 
 
 class Group(click.Group):
@@ -74,10 +23,7 @@ class Group(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = import_module(f".{COMMANDS[cmd_name]}", __package__).command
-        return command
+        return click_command(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -99,20 +45,7 @@ class Group(click.Group):
         return manual.PYBTF.rstrip("\n")
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
-        return _printed(super().get_help_option(ctx))
-
-
-class Jobs(click.IntRange):
-    """A number of workers, in the one spelling that is taken without click, too: no sign, no `1_0`."""
-
-    def __init__(self) -> None:
-        super().__init__(1, MAX_JOBS)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        number = number_of_jobs(str(value))
-        if number is None:
-            raise click.UsageError(f"-j expects the number of workers, 1 to {MAX_JOBS}, not {quoted(value)}", ctx)
-        return number
+        return printed(super().get_help_option(ctx))
 
 
 def group(kind: type[Group] = Group) -> Group:
@@ -173,19 +106,6 @@ def _like_option(error: click.NoSuchOption) -> str:
     known = [each for param in params if param is not None for each in (*param.opts, *param.secondary_opts)]
     like = all_close(name[2:], [each[2:] for each in known if each.startswith("--")])
     return f". Did you mean {' or '.join(quoted(f'--{each}') for each in like)}?" if like else ""
-
-
-def _printed(help: click.Option | None) -> click.Option | None:
-    """The option --help, which prints as all others do."""
-    if help is not None:
-        help.callback = _print_help
-    return help
-
-
-def _print_help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    if value and not ctx.resilient_parsing:
-        write_stdout(ctx.get_help() + "\n")
-        ctx.exit()
 
 
 def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:

@@ -1,11 +1,11 @@
-"""The options of `pybtf encode` in one table, and a reader for plainly spelt command lines.
+"""What the options of a command are, as a table, and a reader for plainly spelt command lines.
 
 Importing click takes two to three times as long as encoding a kernel module does without it, and a build may start this
-program for each of a thousand modules. So the options are a table. The click command is made of it (encode_command.py),
-and `read` takes a command line apart by it if that is spelt plainly: exact long names with their value in the next
-argument or after `=`, single letters, `-jN`. For anything else, above all a mistake, it returns None, and click reads
-the command line and reports what is wrong. What it returns is what click would have passed on; test_arguments.py
-compares the two on random command lines.
+program for each of a thousand modules. So the options of a command are a table. The click command is made of it
+(click_command.py), and `read` takes a command line apart by it if that is spelt plainly: exact long names with their
+value in the next argument or after `=`, single letters, `-jN`. For anything else, above all a mistake, it returns None,
+and click reads the command line and reports what is wrong. What it returns is what click would have passed on;
+test_arguments.py compares the two on random command lines.
 """
 
 from __future__ import annotations
@@ -16,24 +16,30 @@ from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
 MOST_DIGITS = 20
 _DIGITS = {10: "0123456789", 16: "0123456789abcdefABCDEF"}
 
-FLAG, SWITCH, TEXT, TEXTS, PATH, JOBS = range(6)
-"""What follows an option: nothing; nothing, and `--no-` reverses it; a text, once or each time; a path; a number."""
+FLAG, SWITCH, TEXT, TEXTS, CHOICE, PATH, PATHS, NUMBER, JOBS = range(9)
+"""What follows an option: nothing; nothing, and `--no-` reverses it; a text, once or each time; one of the words that
+the manual gives, `c|raw|json`; a path, once or each time; a number; the number of workers.
+"""
 
 
 @record(frozen=True)
 class Option:
-    """One option: its long name without dashes, what follows it, what the manual calls that, and its letter."""
+    """One option: its long name without dashes, what follows it, what the manual calls that, and its letter; words that
+    shells offer for a list of them; the largest number.
+    """
 
     name: str
     kind: int
     metavar: str = ""
     letter: str = ""
+    words: Callable[[], Iterable[str]] | None = None
+    most: int = 0
 
     @property
     def parameter(self) -> str:
@@ -41,40 +47,21 @@ class Option:
         return self.name.replace("-", "_")
 
 
-OPTIONS = (
-    Option("from-list", PATH, "LIST"),
-    Option("combine", FLAG),
-    Option("detached", PATH, "OUT"),
-    Option("detached-dir", PATH, "DIR"),
-    Option("report", PATH, "JSON"),
-    Option("report-detail", FLAG),
-    Option("provenance", PATH, "FILE"),
-    Option("base", PATH, "FILE"),
-    Option("standalone", FLAG),
-    Option("force-base", FLAG),
-    Option("dwp", PATH, "FILE"),
-    Option("degrade", FLAG),
-    Option("features", TEXTS, "LIST"),
-    Option("for-kernel", TEXT, "VERSION"),
-    Option("lang", TEXT, "LIST"),
-    Option("lang-exclude", TEXT, "LIST"),
-    Option("jobs", JOBS, "N", "j"),
-    Option("quiet", FLAG, letter="q"),
-    Option("verbose", FLAG, letter="v"),
-    Option("progress", SWITCH),
-    Option("timings", FLAG),
-)
-
-_ABSENT = {FLAG: False, SWITCH: None, TEXT: None, TEXTS: (), PATH: None, JOBS: None}
+_ABSENT = {FLAG: False, TEXTS: (), PATHS: ()}
+"""What an option is that is not given; others are None."""
 
 
 class _Unclear(Exception):
     """Not a plain command line."""
 
 
-def read(arguments: Sequence[str], options: tuple[Option, ...] = OPTIONS) -> dict[str, Any] | None:
-    """The parameters of a command with these options, or None if click has to look at the arguments."""
-    given: dict[str, Any] = {option.parameter: _ABSENT[option.kind] for option in options}
+def read(arguments: Sequence[str], options: tuple[Option, ...], metavar: str = "") -> dict[str, Any] | None:
+    """The parameters of a command with these options, or None if click has to look at the arguments. If the arguments
+    are called `-- SOMETHING`, all that follows `--` is another program's.
+    """
+    if metavar.startswith("--"):
+        return _read_wrapped(arguments, options)
+    given: dict[str, Any] = {option.parameter: _ABSENT.get(option.kind) for option in options}
     known = {f"--{option.name}": option for option in options}
     known |= {f"-{option.letter}": option for option in options if option.letter}
     files = []
@@ -92,6 +79,16 @@ def read(arguments: Sequence[str], options: tuple[Option, ...] = OPTIONS) -> dic
     return {"files": tuple(files), **given}
 
 
+def _read_wrapped(arguments: Sequence[str], options: tuple[Option, ...]) -> dict[str, Any] | None:
+    if "--" not in arguments:
+        return None
+    end = arguments.index("--")
+    given = read(arguments[:end], options)
+    if given is None or given["files"]:
+        return None
+    return {**given, "files": tuple(arguments[end + 1 :])}
+
+
 def _take(argument: str, rest: Iterator[str], known: dict[str, Option], given: dict[str, Any]) -> None:
     """Put what an option says into `given`. `known` has the options by their spelling."""
     name, equals, attached = argument, "", ""
@@ -106,16 +103,16 @@ def _take(argument: str, rest: Iterator[str], known: dict[str, Option], given: d
         given[option.parameter] = True
         return
     value = _value(option, attached if equals else next(rest, ""))
-    given[option.parameter] = (*given[option.parameter], value) if option.kind == TEXTS else value
+    given[option.parameter] = (*given[option.parameter], value) if option.kind in (TEXTS, PATHS) else value
 
 
 def _value(option: Option, text: str) -> str | int:
-    if option.kind == JOBS:
-        number = number_of_jobs(text)
-        if number is None:
+    if option.kind in (NUMBER, JOBS):
+        number = number_of_jobs(text) if option.kind == JOBS else _digits(text, 10)
+        if number is None or number > (option.most or MAX_JOBS):
             raise _Unclear
         return number
-    if option.kind == PATH:
+    if option.kind in (PATH, PATHS):
         return _path(text)
     if not text or text.startswith("-"):
         raise _Unclear

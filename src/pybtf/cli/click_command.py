@@ -2,21 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from pybtf import features as feature_names
-from pybtf.cli.app import Command, Jobs
-from pybtf.cli.arguments import FLAG, JOBS, PATH, SWITCH, TEXTS, Option
-from pybtf.cli.completion import complete_list
+from pybtf.cli import manual
+from pybtf.cli.arguments import CHOICE, FLAG, JOBS, NUMBER, PATH, PATHS, SWITCH, TEXTS, Option, number_of_jobs
+from pybtf.cli.main import COMMANDS, home
+from pybtf.errors import UsageError, quoted
+from pybtf.features import NAMES
 from pybtf.languages import LANGUAGES
+from pybtf.options import MAX_JOBS
+from pybtf.support.process import write_stdout
 
 FILE = click.Path(readable=False)
 """A path of any kind. Whether it may be read shows when it is opened; click would call it a mistake of the user's."""
+FEATURES = (*NAMES, "default", "all")
+_WORDS: dict[str, Iterable[str]] = {"features": FEATURES, "lang": LANGUAGES, "lang-exclude": LANGUAGES}
+"""What is offered for options that several commands have."""
+
 Completion = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+class Command(click.Command):
+    """A command whose help is its page of the manual."""
+
+    def get_help(self, ctx: click.Context) -> str:
+        return manual.COMMANDS[self.name or ""].rstrip("\n")
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        return printed(super().get_help_option(ctx))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click does it, without names that are empty; whoever reads arguments without click leaves these to it."""
+        for param in self.params:
+            value = ctx.params.get(param.name or "")
+            if isinstance(param.type, click.Path):
+                _require_names(param, value if isinstance(value, tuple) else (value,))
+        return super().invoke(ctx)
+
+
+def _require_names(param: click.Parameter, values: tuple[str | None, ...]) -> None:
+    """Raise `UsageError` if the name of a file, or of what is looked for in one, is empty."""
+    if "" not in values:
+        return
+    if isinstance(param, click.Option):
+        raise UsageError(f"{param.opts[-1]}: the name is empty")
+    named = str(param.metavar).startswith(("[NAME", "TYPE"))
+    raise UsageError("a name is empty" if named and values[-1] else "the name of a FILE is empty")
+
+
+def printed(help: click.Option | None) -> click.Option | None:
+    """The option --help, which prints as all others do."""
+    if help is not None:
+        help.callback = _print_help
+    return help
+
+
+def _print_help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        write_stdout(ctx.get_help() + "\n")
+        ctx.exit()
 
 
 class _Folder(click.Path):
@@ -26,57 +74,69 @@ class _Folder(click.Path):
         return [CompletionItem(incomplete, type="dir")]
 
 
-FOLDER = _Folder(readable=False)
+class _Jobs(click.IntRange):
+    """A number of workers, in the one spelling that is taken without click, too: no sign, no `1_0`."""
+
+    def __init__(self) -> None:
+        super().__init__(1, MAX_JOBS)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        number = number_of_jobs(str(value))
+        if number is None:
+            raise click.UsageError(f"-j expects the number of workers, 1 to {MAX_JOBS}, not {quoted(value)}", ctx)
+        return number
 
 
-def one_of(words: Sequence[str], signs: tuple[str, ...] = ()) -> Completion:
-    """Completes the last of a list of these words, each of which may have one of the signs in front."""
+def click_command(name: str) -> click.Command:
+    """The command `name`, made as `COMMANDS` says."""
+    module, function = home(name)
+    metavar = COMMANDS[name]
+    if not metavar:
+        own: click.Command = module.command
+        return own
+    of_files = click.UNPROCESSED if metavar.startswith("--") else FILE
+    files = click.Argument(["files"], metavar=metavar, nargs=-1, type=of_files)
+    return Command(name, params=[files, *map(_option, module.OPTIONS)], callback=getattr(module, function))
+
+
+def _option(option: Option) -> click.Option:
+    kinds: dict[int, dict[str, Any]] = {
+        FLAG: {"is_flag": True},
+        SWITCH: {"default": None},
+        TEXTS: {"multiple": True},
+        CHOICE: {"type": click.Choice(option.metavar.split("|"))},
+        PATH: {"type": _Folder(readable=False) if option.metavar == "DIR" else FILE},
+        PATHS: {"type": FILE, "multiple": True},
+        NUMBER: {"type": click.IntRange(0, option.most)},
+        JOBS: {"type": _Jobs()},
+    }
+    names = [*([f"-{option.letter}"] if option.letter else []), f"--{option.name}"]
+    if option.kind == SWITCH:
+        names = [f"--{option.name}/--no-{option.name}"]
+    return click.Option(
+        names, metavar=option.metavar or None, shell_complete=_completion(option), **kinds.get(option.kind, {})
+    )
+
+
+def _completion(option: Option) -> Completion | None:
+    """Completes the last word of a list; in front of features there may be a sign. None if that is left to click."""
+    if option.words is None and option.name not in _WORDS:
+        return None
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return complete_list(tuple(words), signs, incomplete)
+        words = _WORDS[option.name] if option.words is None else option.words()
+        return _complete_list(words, ("+",) if option.name == "features" else (), incomplete)
 
     return complete
 
 
-complete_features = one_of((*feature_names.NAMES, "default", "all"), ("+",))
-complete_languages = one_of(tuple(LANGUAGES))
-_COMPLETIONS = {"features": complete_features, "lang": complete_languages, "lang-exclude": complete_languages}
-
-
-def click_command(
-    name: str,
-    options: Sequence[Option],
-    run: Callable[..., int],
-    metavar: str,
-    *,
-    choices: Mapping[str, Sequence[str]] | None = None,
-    completions: Mapping[str, Completion] | None = None,
-    paths: tuple[str, ...] = (),
-) -> Command:
-    """The command `name`, whose arguments are called `metavar`; `run` gets them as `files`.
-
-    `choices`: what an option may be. `completions`: of options, besides features and languages. `paths`: options that
-    are lists of files.
-    """
-    files = click.Argument(["files"], metavar=metavar, nargs=-1, type=FILE)
-
-    def made(option: Option) -> click.Option:
-        kinds: dict[int, dict[str, Any]] = {
-            FLAG: {"is_flag": True},
-            SWITCH: {"default": None},
-            TEXTS: {"multiple": True},
-            PATH: {"type": FOLDER if option.metavar == "DIR" else FILE},
-            JOBS: {"type": Jobs()},
-        }
-        more = dict(kinds.get(option.kind, {}))
-        if choices is not None and option.name in choices:
-            more["type"] = click.Choice(choices[option.name])
-        elif option.name in paths:
-            more["type"] = FILE
-        names = [*([f"-{option.letter}"] if option.letter else []), f"--{option.name}"]
-        if option.kind == SWITCH:
-            names = [f"--{option.name}/--no-{option.name}"]
-        complete = {**_COMPLETIONS, **(completions or {})}.get(option.name)
-        return click.Option(names, metavar=option.metavar or None, shell_complete=complete, **more)
-
-    return Command(name, params=[files, *map(made, options)], callback=run)
+def _complete_list(known: Iterable[str], prefixes: tuple[str, ...], incomplete: str) -> list[CompletionItem]:
+    """Completions of the last element of a comma-separated list; `prefixes` may stand before its first."""
+    done, comma, last = incomplete.rpartition(",")
+    given = set(done.split(","))
+    start = done + comma
+    if not comma:
+        for prefix in prefixes:
+            if last.startswith(prefix):
+                start, last = prefix, last[len(prefix) :]
+    return [CompletionItem(start + name) for name in known if name.startswith(last) and name not in given]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 from click.shell_completion import (
     BashComplete,
-    CompletionItem,
     FishComplete,
     ZshComplete,
     add_completion_class,
@@ -13,8 +12,9 @@ from click.shell_completion import (
     shell_complete,
 )
 
-from pybtf.cli.app import COMMANDS, Command, Group, group
-from pybtf.cli.main import COMPLETE_VARIABLE
+from pybtf.cli.app import Group, group
+from pybtf.cli.click_command import Command
+from pybtf.cli.main import COMMANDS, COMPLETE_VARIABLE
 from pybtf.support.process import write_stdout
 
 
@@ -126,18 +126,6 @@ def complete(instruction: str) -> int:
         return shell_complete(group(_Completing), {}, "pybtf", COMPLETE_VARIABLE, instruction)
     except (click.ClickException, click.exceptions.Exit, KeyError, ValueError):
         return 1
-
-
-def complete_list(known: tuple[str, ...], prefixes: tuple[str, ...], incomplete: str) -> list[CompletionItem]:
-    """Completions of the last element of a comma-separated list; `prefixes` may stand before its first."""
-    done, comma, last = incomplete.rpartition(",")
-    given = set(done.split(","))
-    start = done + comma
-    if not comma:
-        for prefix in prefixes:
-            if last.startswith(prefix):
-                start, last = prefix, last[len(prefix) :]
-    return [CompletionItem(start + name) for name in known if name.startswith(last) and name not in given]
 
 
 @click.command("completion", cls=Command)

@@ -7,7 +7,7 @@ import os
 import sys
 
 from pybtf.cli import console
-from pybtf.cli.arguments import FLAG, JOBS, PATH, TEXTS, Option
+from pybtf.cli.arguments import FLAG, JOBS, PATH, PATHS, TEXTS, Option
 from pybtf.cli.faults import BUG
 from pybtf.errors import InputError, UsageError, printable, quoted
 from pybtf.options import MAX_JOBS
@@ -15,6 +15,7 @@ from pybtf.support import TYPE_CHECKING
 from pybtf.support.process import printing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any, NoReturn
 
     from pybtf.btf.reader import BTF
@@ -24,16 +25,31 @@ if TYPE_CHECKING:
 
 PIECE = 10_000
 """Lines that are printed at once. Changes in JSON are longer."""
+
+
+def _kinds() -> Iterable[str]:
+    from pybtf.differences.select import ONLY
+
+    return ONLY
+
+
+def _classes() -> Iterable[str]:
+    from pybtf.differences.model import CLASSES
+    from pybtf.differences.select import RELOCATION
+
+    return (*CLASSES, RELOCATION, "any")
+
+
 OPTIONS = (
-    Option("only", TEXTS, "KINDS"),
+    Option("only", TEXTS, "KINDS", words=_kinds),
     Option("name", TEXTS, "PATTERN"),
-    Option("ignore", TEXTS, "FILE"),
-    Option("fail-on", TEXTS, "CLASSES"),
+    Option("ignore", PATHS, "FILE"),
+    Option("fail-on", TEXTS, "CLASSES", words=_classes),
     Option("stat", FLAG),
     Option("reach", FLAG),
     Option("markdown", FLAG),
     Option("json", FLAG),
-    Option("object", TEXTS, "PROG"),
+    Option("object", PATHS, "PROG"),
     Option("base", PATH, "FILE"),
     Option("old-base", PATH, "FILE"),
     Option("new-base", PATH, "FILE"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pybtf.btf.kind_numbers import DATASEC, FLOAT, FUNC, INT, VAR
-from pybtf.cli.arguments import FLAG, PATH, TEXT, TEXTS, Option
+from pybtf.cli.arguments import CHOICE, FLAG, PATH, TEXTS, Option
 from pybtf.errors import UsageError, quoted
 from pybtf.support import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("c", "raw", "json")
 OPTIONS = (
-    Option("format", TEXT, "c|raw|json"),
+    Option("format", CHOICE, "|".join(FORMATS)),
     Option("unsorted", FLAG),
     Option("pretty", FLAG),
     Option("root", TEXTS, "NAME|ID"),

@@ -6,6 +6,7 @@ import os
 
 from pybtf import features as feature_names
 from pybtf.cli import console
+from pybtf.cli.arguments import FLAG, JOBS, PATH, SWITCH, TEXT, TEXTS, Option
 from pybtf.cli.request import Request
 from pybtf.errors import UsageError
 from pybtf.languages import excluded_by_environment
@@ -15,6 +16,30 @@ from pybtf.support.records import replace
 
 if TYPE_CHECKING:
     from pybtf.options import EncodeOptions
+
+OPTIONS = (
+    Option("from-list", PATH, "LIST"),
+    Option("combine", FLAG),
+    Option("detached", PATH, "OUT"),
+    Option("detached-dir", PATH, "DIR"),
+    Option("report", PATH, "JSON"),
+    Option("report-detail", FLAG),
+    Option("provenance", PATH, "FILE"),
+    Option("base", PATH, "FILE"),
+    Option("standalone", FLAG),
+    Option("force-base", FLAG),
+    Option("dwp", PATH, "FILE"),
+    Option("degrade", FLAG),
+    Option("features", TEXTS, "LIST"),
+    Option("for-kernel", TEXT, "VERSION"),
+    Option("lang", TEXT, "LIST"),
+    Option("lang-exclude", TEXT, "LIST"),
+    Option("jobs", JOBS, "N", "j"),
+    Option("quiet", FLAG, letter="q"),
+    Option("verbose", FLAG, letter="v"),
+    Option("progress", SWITCH),
+    Option("timings", FLAG),
+)
 
 
 def encode(
@@ -41,7 +66,7 @@ def encode(
     progress: bool | None,
     timings: bool,
 ) -> int:
-    """The command, after its options have been read; what they are is in arguments.py. The exit status."""
+    """The command, after its options have been read. The exit status."""
     if quiet and (verbose or timings):
         raise UsageError(f"--quiet and --{'verbose' if verbose else 'timings'} do not go together")
     if progress is None:

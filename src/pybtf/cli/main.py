@@ -2,7 +2,7 @@
 
 A build starts this program hundreds of times, often just to ask for its version. click takes several times
 as long to import as the bare interpreter to start, so `--version` and `--help` are answered from plain texts
-before anything is imported, and `encode` and those of PLAIN with plainly spelt options do without it (arguments.py).
+before anything is imported, and commands with plainly spelt options do without it (arguments.py).
 tests/commands/test_imports.py keeps it so.
 
 Exit status: 0 done, 1 the input or the machine is at fault, 2 usage, 3 done with losses (`--degrade`), 70 a bug in
@@ -21,16 +21,30 @@ from pybtf import __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
+    from types import ModuleType
 
-    from pybtf.cli.arguments import Option
-
-
-PLAIN = (
-    "dump", "show", "size", "duplicates", "object", "merge", "cc", "why", "min-core", "dedup", "decode", "verify",
-    "diff",
-)  # fmt: skip
-"""Commands whose module has their options in a table, and a function of their name."""
+COMMANDS = {
+    "encode": "FILE...",
+    "dump": "FILE",
+    "show": "[NAME]... FILE",
+    "size": "FILE",
+    "duplicates": "FILE",
+    "object": "FILE...",
+    "merge": "FILE",
+    "cc": "-- COMMAND...",
+    "why": "[NAME...] FILE",
+    "min-core": "BTF OBJECT...",
+    "dedup": "FILE...",
+    "decode": "TYPE FILE",
+    "verify": "FILE...",
+    "diff": "OLD NEW",
+    "reproduce": "FILE...",
+    "completion": "",
+}
+"""All commands, and what their arguments are called; what follows `--` is another program's. The module of a command,
+beside this one, has the table of its options, `OPTIONS`, and the function of its name, which gets them and the
+arguments, `files`. Where nothing is said of arguments, the module has a click command instead, `command`.
+"""
 
 COMPLETE_VARIABLE = "_PYBTF_COMPLETE"
 """Set by the scripts of `pybtf completion` when a shell asks for completions."""
@@ -100,38 +114,20 @@ def _print(text: str) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    if arguments[:1] == ["encode"] and COMPLETE_VARIABLE not in os.environ:
+    if arguments and COMMANDS.get(arguments[0]) and COMPLETE_VARIABLE not in os.environ:
         from pybtf.cli.arguments import read
 
-        given = read(arguments[1:])
+        module, function = home(arguments[0])
+        given = read(arguments[1:], module.OPTIONS, COMMANDS[arguments[0]])
         if given is not None:
-            from pybtf.cli.encode import encode
-
-            return encode(**given)
-    if arguments and arguments[0] in PLAIN and COMPLETE_VARIABLE not in os.environ:
-        from importlib import import_module
-
-        from pybtf.cli.arguments import read
-
-        name = arguments[0].replace("-", "_")
-        module = import_module(f".{name}", __package__)
-        given = _read_wrapped(arguments[1:], module.OPTIONS) if name == "cc" else read(arguments[1:], module.OPTIONS)
-        if given is not None:
-            status: int = getattr(module, name)(**given)
+            status: int = getattr(module, function)(**given)
             return status
     from pybtf.cli.app import run
 
     return run(arguments)
 
 
-def _read_wrapped(arguments: list[str], options: tuple[Option, ...]) -> dict[str, Any] | None:
-    """As `read`, where all that follows `--` is another program's."""
-    from pybtf.cli.arguments import read
-
-    if "--" not in arguments:
-        return None
-    end = arguments.index("--")
-    given = read(arguments[:end], options)
-    if given is None or given["files"]:
-        return None
-    return {**given, "files": tuple(arguments[end + 1 :])}
+def home(command: str) -> tuple[ModuleType, str]:
+    """The module of a command, and the name of the function there. `importlib` would take longer to import."""
+    name = command.replace("-", "_")
+    return __import__(f"pybtf.cli.{name}", fromlist=[name]), name

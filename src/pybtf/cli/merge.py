@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pybtf.cli import console
-from pybtf.cli.arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
+from pybtf.cli.arguments import FLAG, JOBS, PATH, PATHS, TEXT, TEXTS, Option
 from pybtf.cli.request import STDOUT, Request, same
 from pybtf.errors import InputError, MergeError, NothingToEncode, UsageError
 from pybtf.features import Features
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pybtf.merging.linked import Sources
 
 OPTIONS = (
-    Option("objects", TEXTS, "FILE"),
+    Option("objects", PATHS, "FILE"),
     Option("store", PATH, "DIR"),
     Option("cache", PATH, "FILE"),
     Option("compiler-btf", FLAG),

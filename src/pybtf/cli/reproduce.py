@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import sha256
+from json import dumps
 from typing import Any
-
-import click
-from click.shell_completion import CompletionItem
 
 from pybtf import __version__
 from pybtf.cli import console
-from pybtf.cli.app import Command, Jobs
-from pybtf.cli.click_command import FILE, complete_features, complete_languages
-from pybtf.cli.completion import complete_list
+from pybtf.cli.arguments import FLAG, JOBS, NUMBER, PATH, TEXT, TEXTS, Option
 from pybtf.cli.faults import report_one
 from pybtf.cli.output import spared
 from pybtf.cli.request import STDOUT, path_of, spare_companions
@@ -23,7 +18,8 @@ from pybtf.errors import InputError, UsageError, counted, printable, quoted
 from pybtf.languages import excluded_by_environment
 from pybtf.options import make_options
 from pybtf.reproduce.lockfile import Locked, is_digest, lock_text, read_lock
-from pybtf.reproduce.reproduce import Circumstance, Expectation, Question, Result, Trial, circumstances, reproduce
+from pybtf.reproduce.reproduce import ROUNDS, Circumstance, Expectation, Question, Result, Trial, circumstances
+from pybtf.reproduce.reproduce import reproduce as try_all
 from pybtf.support.process import write_stdout
 from pybtf.support.records import replace
 
@@ -35,29 +31,31 @@ MOST_NAMED = 5
 """Entries of a lock file that a message names."""
 
 
-def _complete_skipped(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    return complete_list(tuple(each.name for each in circumstances()), (), incomplete)
+def _names() -> Iterable[str]:
+    return [each.name for each in circumstances()]
 
 
-@click.command("reproduce", cls=Command)
-@click.argument("files", metavar="FILE...", nargs=-1, type=FILE)
-@click.option("--expect", metavar="DIGEST")
-@click.option("--against", metavar="OTHER", type=FILE)
-@click.option("--lock", metavar="LOCK", type=FILE)
-@click.option("--write-lock", metavar="LOCK", type=FILE)
-@click.option("--base", metavar="FILE", type=FILE)
-@click.option("--standalone", is_flag=True)
-@click.option("--force-base", is_flag=True)
-@click.option("--features", metavar="LIST", multiple=True, shell_complete=complete_features)
-@click.option("--lang", metavar="LIST", shell_complete=complete_languages)
-@click.option("--lang-exclude", metavar="LIST", shell_complete=complete_languages)
-@click.option("-j", "--jobs", metavar="N", type=Jobs())
-@click.option("--rounds", metavar="N", type=click.IntRange(0, 1000), default=2)
-@click.option("--skip", metavar="NAMES", default="", shell_complete=_complete_skipped)
-@click.option("--json", "as_json", is_flag=True)
-@click.option("-q", "--quiet", is_flag=True)
-@click.option("-v", "--verbose", is_flag=True)
-def command(
+OPTIONS = (
+    Option("expect", TEXT, "DIGEST"),
+    Option("against", PATH, "OTHER"),
+    Option("lock", PATH, "LOCK"),
+    Option("write-lock", PATH, "LOCK"),
+    Option("base", PATH, "FILE"),
+    Option("standalone", FLAG),
+    Option("force-base", FLAG),
+    Option("features", TEXTS, "LIST"),
+    Option("lang", TEXT, "LIST"),
+    Option("lang-exclude", TEXT, "LIST"),
+    Option("jobs", JOBS, "N", "j"),
+    Option("rounds", NUMBER, "N", most=1000),
+    Option("skip", TEXT, "NAMES", words=_names),
+    Option("json", FLAG),
+    Option("quiet", FLAG, letter="q"),
+    Option("verbose", FLAG, letter="v"),
+)
+
+
+def reproduce(
     files: tuple[str, ...],
     expect: str | None,
     against: str | None,
@@ -70,15 +68,16 @@ def command(
     lang: str | None,
     lang_exclude: str | None,
     jobs: int | None,
-    rounds: int,
-    skip: str,
-    as_json: bool,
+    rounds: int | None,
+    skip: str | None,
+    json: bool,
     quiet: bool,
     verbose: bool,
 ) -> int:
+    """The command, after its options have been read. The exit status."""
     if quiet and verbose:
         raise UsageError("--quiet and --verbose do not go together")
-    if as_json and write_lock == STDOUT:
+    if json and write_lock == STDOUT:
         raise UsageError("--json and --write-lock - do not go together: both are for standard output")
     # What is said about the files is not to get into a lock.
     say = console.say if write_lock == STDOUT else _say
@@ -91,7 +90,7 @@ def command(
         inputs = [each for each in (*files, base, against) if each is not None]
         spared("--write-lock", write_lock, inputs, "LOCK")
         spare_companions([("--write-lock LOCK", write_lock)], files, None)
-    plan = _plan(circumstances(jobs, rounds), skip)
+    plan = _plan(circumstances(jobs, ROUNDS if rounds is None else rounds), skip or "")
     expectation = _expectation(questions, expect, against)
 
     results = []
@@ -100,7 +99,7 @@ def command(
         entry = locked.get(question.path)
         expected = Expectation(f"{lock}", entry.sha256) if entry is not None else expectation
         try:
-            result = reproduce(question, plan, expected, None if as_json or not verbose else _tell)
+            result = try_all(question, plan, expected, None if json or not verbose else _tell)
         except InputError as error:
             if len(questions) == 1 or error.place.file == question.base:
                 raise
@@ -109,12 +108,12 @@ def command(
             continue
         results.append(result)
         rows.append(result.to_dict())
-        if not as_json:
+        if not json:
             _report(result, entry, quiet, say)
     good = len(results) == len(rows) and all(result.reproducible and result.expected for result in results)
-    if as_json:
+    if json:
         document = {"schema": SCHEMA, "pybtf": __version__, "same": good, "files": rows}
-        write_stdout(json.dumps(document, indent=2) + "\n")
+        write_stdout(dumps(document, indent=2) + "\n")
     if not good:
         return DIFFERENT
     if write_lock is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pybtf.btf.kind_numbers import KIND_NAMES
-from pybtf.cli.arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option, number_of
+from pybtf.cli.arguments import CHOICE, FLAG, JOBS, PATH, TEXT, TEXTS, Option, number_of
 from pybtf.errors import UsageError, printable, quoted
 from pybtf.support import TYPE_CHECKING
 from pybtf.support.process import write_stdout
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 BY_ORIGIN = ("unit", "folder")
 ORDERS = ("kind", "type", "prefix", *BY_ORIGIN)
 OPTIONS = (
-    Option("by", TEXT, "|".join(ORDERS)),
+    Option("by", CHOICE, "|".join(ORDERS)),
     Option("count", TEXT, "N"),
     Option("against", PATH, "OTHER"),
     Option("base", PATH, "FILE"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pybtf.cli import console
-from pybtf.cli.arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
+from pybtf.cli.arguments import CHOICE, FLAG, JOBS, PATH, PATHS, TEXT, Option
 from pybtf.cli.faults import BUG, FAILED
 from pybtf.errors import UsageError, printable, quoted
 from pybtf.options import MAX_JOBS
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 LOADERS = ("user", "vmlinux", "module")
 OPTIONS = (
-    Option("base", TEXTS, "FILE"),
+    Option("base", PATHS, "FILE"),
     Option("kernel", TEXT, "VERSION|all"),
-    Option("loader", TEXT, "user|vmlinux|module"),
+    Option("loader", CHOICE, "|".join(LOADERS)),
     Option("btf-ids", FLAG),
     Option("btf", TEXT, "FILE"),
     Option("fix", PATH, "OUT"),

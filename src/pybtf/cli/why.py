@@ -9,13 +9,21 @@ from pybtf.support import TYPE_CHECKING
 from pybtf.support.process import write_stdout
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from pybtf.explain.inquiry import Inquiry
     from pybtf.options import EncodeOptions
 
+
+def _reasons() -> Iterable[str]:
+    from pybtf.explain.reasons import FUNCTIONS, VARIABLES
+
+    return {**FUNCTIONS, **VARIABLES}
+
+
 OPTIONS = (
-    Option("list", TEXT, "REASON"),
+    Option("list", TEXT, "REASON", words=_reasons),
     Option("json", FLAG),
     Option("base", PATH, "FILE"),
     Option("dwp", PATH, "FILE"),

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 MAX_TRIED_JOBS = 8
 """Numbers of workers from 1 to this are tried one by one."""
 
+ROUNDS = 2
+"""Encodings with disturbed threads, if nobody says how many."""
+
 SLACK = 32 << 20
 """Address space that the trial with little memory gets beyond what the first one needed."""
 
@@ -163,7 +166,7 @@ class Result:
         }
 
 
-def circumstances(max_jobs: int | None = None, rounds: int = 2) -> list[Circumstance]:
+def circumstances(max_jobs: int | None = None, rounds: int = ROUNDS) -> list[Circumstance]:
     """What is tried after the first encoding, which has one worker: `max_jobs` and `rounds` of disturbed scheduling."""
     most = max_jobs or max(2, available_cpus())
     numbers = [*range(2, min(most, MAX_TRIED_JOBS) + 1), *([most] if most > MAX_TRIED_JOBS else [])]
