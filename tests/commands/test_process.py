@@ -14,9 +14,9 @@ from types import ModuleType
 import pytest
 
 from pybtf.cli import faults
-from pybtf.cli.main import guarded as pybtf_guarded
+from pybtf.cli.main import report as pybtf_report
 from pybtf.errors import InputError, InternalError
-from pybtf.pahole.main import guarded as pahole_guarded
+from pybtf.pahole.main import report as pahole_report
 from pybtf.support import process
 from tests.conftest import ROOT, environment
 
@@ -199,9 +199,9 @@ def test_no_memory_to_catch_what_was_wrong(error: str) -> None:
     assert (done.returncode, done.stderr) == (1, b"pybtf: error: not enough memory\n")
 
 
-@pytest.mark.parametrize("guard", [pybtf_guarded, pahole_guarded])
+@pytest.mark.parametrize("report", [pybtf_report, pahole_report])
 def test_no_memory_to_say_what_was_wrong(
-    guard: Callable[[Callable[[], int]], int], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    report: Callable[[BaseException], int], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "pybtf.cli.faults", Importing())
     monkeypatch.setitem(sys.modules, "pybtf.pahole.faults", Importing())
@@ -209,8 +209,8 @@ def test_no_memory_to_say_what_was_wrong(
     def work() -> int:
         raise InputError("x", "damaged")
 
-    assert guard(work) == 1
-    assert capfd.readouterr().err.endswith(": error: not enough memory\n")
+    assert process.guarded(work, "pybtf-x", report) == 1
+    assert capfd.readouterr().err == "pybtf-x: error: not enough memory\n"
 
 
 class Importing(ModuleType):

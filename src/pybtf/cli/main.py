@@ -16,12 +16,13 @@ import os
 import sys
 
 from pybtf import __version__
+from pybtf.support import TYPE_CHECKING, process
 
-# Known to type checkers under this name; importing `typing` would cost more than answering `--version`.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from types import ModuleType
+
+PROGRAM = "pybtf"
 
 COMMANDS = {
     "encode": "FILE...",
@@ -55,23 +56,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
-    answer = quick_answer(arguments)
-    if answer is not None:
-        return guarded(lambda: _print(answer))
-    # What is imported stays; looking through it for garbage is a tenth of the time it takes to start.
-    gc.set_threshold(50_000)
-    return guarded(lambda: _run(arguments))
+    return process.guarded(lambda: _run(arguments), PROGRAM, report)
 
 
 def program() -> None:
     """The installed command: `main`, and the end of the process."""
-    if "PYTHONHOME" in os.environ or "PYTHONPATH" in os.environ:
-        from pybtf.support.isolation import isolate
-
-        isolate()
-    from pybtf.support.process import run
-
-    run(main, "pybtf")
+    process.run(main, PROGRAM)
 
 
 def quick_answer(arguments: Sequence[str]) -> str | None:
@@ -87,33 +77,20 @@ def quick_answer(arguments: Sequence[str]) -> str | None:
     return None
 
 
-def guarded(work: Callable[[], int]) -> int:
-    """Run `work`; whatever goes wrong becomes one message on standard error and a status. Never raises."""
-    try:
-        status = work()
-        from pybtf.support.process import write_stdout
+def report(error: BaseException) -> int:
+    """Print the message for `error` and return the exit status."""
+    from pybtf.cli.faults import report_fault
 
-        write_stdout("")
-        return status
-    except BaseException as error:
-        try:
-            from pybtf.cli.faults import report_fault
-
-            return report_fault(error)
-        except (MemoryError, SystemError):
-            from pybtf.support.process import without_memory
-
-            return without_memory(error, "pybtf")
-
-
-def _print(text: str) -> int:
-    from pybtf.support.process import write_stdout
-
-    write_stdout(text)
-    return 0
+    return report_fault(error)
 
 
 def _run(arguments: list[str]) -> int:
+    answer = quick_answer(arguments)
+    if answer is not None:
+        process.write_stdout(answer)
+        return 0
+    # What is imported stays; looking through it for garbage is a tenth of the time it takes to start.
+    gc.set_threshold(50_000)
     if arguments and COMMANDS.get(arguments[0]) and COMPLETE_VARIABLE not in os.environ:
         from pybtf.cli.arguments import read
 

@@ -10,12 +10,13 @@ A signal ends the process as if it had not been caught, so that make sees what h
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
-# Known to type checkers under this name; importing `typing` would cost more than answering `--version`.
-TYPE_CHECKING = False
+from pybtf.support import TYPE_CHECKING, process
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 PROGRAM = "pybtf-pahole"
 
@@ -32,25 +33,12 @@ FEATURES = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `pybtf-pahole` with `argv` (default: the process's arguments) and return the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    answer = quick_answer(arguments)
-    if answer is not None:
-        return guarded(lambda: _print(answer))
-    # What is imported stays; looking through it for garbage is a tenth of the time it takes to start.
-    gc.set_threshold(50_000)
-    return guarded(lambda: _run(arguments))
+    return process.guarded(lambda: _run(arguments), PROGRAM, report)
 
 
 def program() -> None:
     """The installed command: `main`, and the end of the process."""
-    from os import environ  # imported by the interpreter already
-
-    if "PYTHONHOME" in environ or "PYTHONPATH" in environ:
-        from pybtf.support.isolation import isolate
-
-        isolate()
-    from pybtf.support.process import run
-
-    run(main, PROGRAM)
+    process.run(main, PROGRAM)
 
 
 def quick_answer(arguments: list[str]) -> str | None:
@@ -69,9 +57,7 @@ def claimed_version() -> str:
 
     Build scripts choose their options by this. The variable is for testing what they do with older ones.
     """
-    from os import environ  # imported by the interpreter already
-
-    claim = environ.get("PYBTF_PAHOLE_VERSION", "")
+    claim = os.environ.get("PYBTF_PAHOLE_VERSION", "")
     well_formed = len(claim) == 5 and claim[0] == "v" and claim[2] == "." and (claim[1] + claim[3:]).isdecimal()
     return claim if well_formed and claim.isascii() else VERSION
 
@@ -81,35 +67,23 @@ def numeric(version: str) -> str:
     return version[1] + version[3:]
 
 
-def guarded(work: Callable[[], int]) -> int:
-    """Run `work`; whatever goes wrong becomes one message on standard error and a status."""
+def report(error: BaseException) -> int:
+    """Print the message for `error` and return the exit status."""
     try:
-        status = work()
-        from pybtf.support.process import write_stdout
-
-        write_stdout("")
-        return status
-    except BaseException as error:
-        try:
-            from pybtf.pahole.faults import report_fault
-        except OSError as other:  # as that one, if too many files are open
-            sys.stderr.write(f"{PROGRAM}: error: {other.strerror}\n")
-            return 1
-        except (MemoryError, SystemError):
-            from pybtf.support.process import without_memory
-
-            return without_memory(error, PROGRAM)
-        return report_fault(error)
-
-
-def _print(text: str) -> int:
-    from pybtf.support.process import write_stdout
-
-    write_stdout(text)
-    return 0
+        from pybtf.pahole.faults import report_fault
+    except OSError as other:  # as that one, if too many files are open
+        sys.stderr.write(f"{PROGRAM}: error: {other.strerror}\n")
+        return 1
+    return report_fault(error)
 
 
 def _run(arguments: list[str]) -> int:
+    answer = quick_answer(arguments)
+    if answer is not None:
+        process.write_stdout(answer)
+        return 0
+    # What is imported stays; looking through it for garbage is a tenth of the time it takes to start.
+    gc.set_threshold(50_000)
     if arguments == ["--check"]:
         from pybtf.pahole.check import check
 

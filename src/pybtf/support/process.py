@@ -22,6 +22,10 @@ _kept: list[object] | None = None
 def run(main: Callable[[], int], program: str) -> NoReturn:
     """All of an installed command of this name: `main` in a process of its own, which ends with its status."""
     global _program
+    if "PYTHONHOME" in os.environ or "PYTHONPATH" in os.environ:
+        from pybtf.support.isolation import isolate
+
+        isolate()
     open_closed_streams()
     _program = True
     try:
@@ -29,6 +33,21 @@ def run(main: Callable[[], int], program: str) -> NoReturn:
     except (MemoryError, SystemError) as error:  # `main` catches all; without memory, Python 3.11 may fail at that
         status = without_memory(error, program)
     leave(status)
+
+
+def guarded(work: Callable[[], int], program: str, report: Callable[[BaseException], int]) -> int:
+    """The exit status of `work`, or, if anything goes wrong, that of `report`, which prints one message about it. Never
+    raises.
+    """
+    try:
+        status = work()
+        write_stdout("")
+        return status
+    except BaseException as error:
+        try:
+            return report(error)
+        except (MemoryError, SystemError):
+            return without_memory(error, program)
 
 
 def last_work() -> None:
