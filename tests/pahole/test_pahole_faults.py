@@ -5,6 +5,7 @@ Each row of that table is made to happen here, with an output in the file and wi
 
 from __future__ import annotations
 
+import ast
 import lzma
 import os
 import re
@@ -19,7 +20,7 @@ from elftools.elf.elffile import ELFFile
 import pybtf
 from pybtf.btf.files import RIGHT_BASE
 from pybtf.elf.writer import put_sections
-from pybtf.pahole.faults import respelt
+from pybtf.pahole.faults import SPELLINGS, respelt
 from pybtf.pahole.main import main
 from tests.conftest import ROOT
 from tools.golden import gates
@@ -242,6 +243,19 @@ def test_no_message_names_an_option_of_the_other_program() -> None:
         assert "--detached" not in respelt(f"x: {text}"), text
     assert "--btf_base=FILE (of a module, " in respelt(f"x: Or y is not the BTF; name {RIGHT_BASE}")
     assert respelt("Use --detached: no such file") == "Use --detached: no such file"
+
+
+def test_every_message_that_is_respelt_is_one_of_the_library() -> None:
+    """One that is changed there would go on here, with an option of the other program."""
+    sources = ROOT / "src" / "pybtf"
+    said = {
+        node.value
+        for path in sources.rglob("*.py")
+        if path.relative_to(sources).parts[0] not in ("cli", "pahole")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    assert [theirs for theirs, _ in SPELLINGS if not any(text.endswith(theirs) for text in said)] == []
 
 
 def test_the_base_to_print_from_is_named_with_the_option_of_this_program(

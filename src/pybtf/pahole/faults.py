@@ -48,7 +48,7 @@ def report_fault(error: BaseException) -> int:
     return BUG if status == BUG else FAILED
 
 
-_SPELLINGS = (
+SPELLINGS = (
     ("Use --detached to write the BTF to a file of its own.", "Use --btf_encode_detached=OUT to write it to a file."),
     ("or use --detached.", "or use --btf_encode_detached=OUT."),
     ("of it; use --detached.", "of it; use --btf_encode_detached=OUT."),
@@ -67,7 +67,7 @@ _SPELLINGS = (
 
 def respelt(text: str) -> str:
     """A message with the options that this program has."""
-    for theirs, ours in _SPELLINGS:
+    for theirs, ours in SPELLINGS:
         if text.endswith(theirs):
             return text.removesuffix(theirs) + ours
     return text
