@@ -19,8 +19,11 @@ from pybtf.support.process import write_stdout
 
 FILE = click.Path(readable=False)
 """A path of any kind. Whether it may be read shows when it is opened; click would call it a mistake of the user's."""
-FEATURES = (*NAMES, "default", "all")
-_WORDS: dict[str, Iterable[str]] = {"features": FEATURES, "lang": LANGUAGES, "lang-exclude": LANGUAGES}
+_WORDS: dict[str, Iterable[str]] = {
+    "features": (*NAMES, "default", "all"),
+    "lang": LANGUAGES,
+    "lang-exclude": LANGUAGES,
+}
 """What is offered for options that several commands have."""
 
 Completion = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
@@ -119,24 +122,22 @@ def _option(option: Option) -> click.Option:
 
 
 def _completion(option: Option) -> Completion | None:
-    """Completes the last word of a list; in front of features there may be a sign. None if that is left to click."""
+    """What completes the words of an option; None if that is left to click."""
     if option.words is None and option.name not in _WORDS:
         return None
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         words = _WORDS[option.name] if option.words is None else option.words()
-        return _complete_list(words, ("+",) if option.name == "features" else (), incomplete)
+        return _complete_list(words, "+" if option.name == "features" else "", incomplete)
 
     return complete
 
 
-def _complete_list(known: Iterable[str], prefixes: tuple[str, ...], incomplete: str) -> list[CompletionItem]:
-    """Completions of the last element of a comma-separated list; `prefixes` may stand before its first."""
+def _complete_list(known: Iterable[str], sign: str, incomplete: str) -> list[CompletionItem]:
+    """Completions of the last word of a comma-separated list; `sign` may stand in front of the first."""
     done, comma, last = incomplete.rpartition(",")
     given = set(done.split(","))
     start = done + comma
-    if not comma:
-        for prefix in prefixes:
-            if last.startswith(prefix):
-                start, last = prefix, last[len(prefix) :]
+    if not comma and sign and last.startswith(sign):
+        start, last = sign, last.removeprefix(sign)
     return [CompletionItem(start + name) for name in known if name.startswith(last) and name not in given]
