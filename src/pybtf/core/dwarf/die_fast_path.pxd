@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.dwarf.abbrev_layout cimport LAYOUT_NONE
+from pybtf.core.dwarf.abbrevs cimport AbbrevDecl
 from pybtf.core.dwarf.walk_state cimport Frame, Walker
 
 cdef enum:
@@ -11,10 +12,21 @@ cdef struct StringOffsets:      # of a unit whose names are indexes
     const uint8_t *p
     uint64_t n
 
+cdef struct Outlook:            # on what is left of a unit: what stays the same from DIE to DIE
+    const AbbrevDecl *decls
+    uint32_t n
+    uint32_t n_short            # of these, whose codes are one byte
+    uint64_t unit               # where it begins in .debug_info, and how long it is
+    uint64_t size
+    uint32_t own                # references, counted from the unit, are within it below this
+    uint32_t deferred
+    bint swap
+    const uint8_t *last         # DIEs of any layout may begin up to here
+
 cdef struct Values:             # of a DIE
     const uint8_t *p            # from where on offsets are counted; NULL: it is not read at a glance
     uint32_t name               # its name word; 0: it has no name
-    uint32_t to                 # what it refers to, and its value: not yet masked
+    uint32_t to                 # what it refers to, and its value
     uint64_t value
 
 cdef int glances(Walker *w) noexcept nogil

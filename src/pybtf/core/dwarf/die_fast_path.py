@@ -19,65 +19,18 @@ from cython.cimports.pybtf.core.dwarf.abbrevs import *
 from cython.cimports.pybtf.core.dwarf.die_fast_path import *
 from cython.cimports.pybtf.core.dwarf.die_reader import Reader
 from cython.cimports.pybtf.core.dwarf.function_fast_path import put_in_function
+from cython.cimports.pybtf.core.dwarf.glance_reads import first_of, long_at, name_size, short_name, word_at
 from cython.cimports.pybtf.core.dwarf.open_objects import close_frame
 from cython.cimports.pybtf.core.dwarf.passing import after_code, leb_bytes, pass_lead, pass_tree, pass_values, short_leb
 from cython.cimports.pybtf.core.dwarf.walk_state import *
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
-from cython.cimports.pybtf.core.strings.lazy_names import NAME_AT, name_short
+from cython.cimports.pybtf.core.strings.lazy_names import NAME_AT
 from cython.cimports.pybtf.core.support.check import STATIC_CHECK
 from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG, bswap32, bswap64, unlikely
 from cython.cimports.pybtf.core.support.memory import grow
 
 CODE_AND_NAME = cython.declare(cython.Py_ssize_t, 6)  # bytes that an abbreviation code and a short name take at most
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def word_at(p: cython.pointer[cython.const[uint8_t]], swap: cython.bint) -> uint32_t:
-    """Four bytes; `swap`: not in the host's byte order."""
-    word: uint32_t
-    memcpy(cython.address(word), p, 4)
-    return bswap32(word) if swap else word
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def long_at(p: cython.pointer[cython.const[uint8_t]]) -> uint64_t:
-    """Eight bytes, in the host's byte order."""
-    word: uint64_t
-    memcpy(cython.address(word), p, 8)
-    return word
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def short_name(p: cython.pointer[cython.const[uint8_t]]) -> uint32_t:
-    """The name word of a text of one to three bytes at `p`; 0 if it is empty or longer. Four bytes are there."""
-    if p[0] == 0:
-        return 0
-    if p[1] == 0:
-        return name_short(p, 1)
-    if p[2] == 0:
-        return name_short(p, 2)
-    return name_short(p, 3) if p[3] == 0 else 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def name_size(word: uint32_t) -> uint32_t:
-    """Bytes of the text of a short name word."""
-    if word & 0xFF0000:
-        return 3
-    return 2 if word & 0xFF00 else 1
 
 
 @cython.cfunc
@@ -91,17 +44,6 @@ def string_offsets(r: cython.pointer[Reader]) -> StringOffsets:
         found.n = (r.str_offsets_end - r.str_offsets_base) // 4
     found.p = r.sections.str_offsets.p + r.str_offsets_base if found.n else cython.NULL
     return found
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def first_of(word: uint32_t, size: uint32_t, swap: cython.bint) -> uint32_t:
-    """The number in the first bytes of the four that `word` was read from."""
-    if swap != HOST_IS_BIG:
-        return word >> (32 - 8 * size)
-    return word & (cython.cast(uint32_t, 0xFFFFFFFF) >> (32 - 8 * size))
 
 
 # ---- what a DIE becomes -------------------------------------------------------------------------------------
@@ -393,7 +335,7 @@ def read_odd(
     deferred: uint32_t,
     swap: cython.bint,
 ) -> Values:
-    """The values of a DIE whose layout is not `plain`, after its code at `p`."""
+    """The values of a DIE whose layout is not `plain`, after its code at `p`; not yet masked, except the name."""
     v: Values
     word: uint32_t
     v.p = cython.NULL
@@ -450,50 +392,146 @@ def pass_over(
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def outlook(w: cython.pointer[Walker], o: cython.pointer[Outlook]) -> cython.bint:
+    """What the unit is like from the cursor on. False: nothing is read at a glance there."""
+    within: uint64_t = min(w.r.end, w.sections.alternate_at)
+    left: cython.Py_ssize_t = w.r.c.end - w.r.c.pos - CODE_AND_NAME - cython.cast(cython.Py_ssize_t, w.r.table.reach)
+    STATIC_CHECK(cython.sizeof(AbbrevDecl) <= 64)  # a cache line
+    o.decls = w.r.table.decls
+    o.n = w.r.table.n
+    o.n_short = min(o.n, 0x7F)
+    o.unit = w.r.unit
+    o.size = w.r.end - o.unit
+    o.deferred = w.names.deferred
+    o.swap = w.r.c.swap
+    if left < 0 or w.sections.alternate_at <= o.unit or o.deferred == 0:
+        return False
+    o.last = w.r.c.pos + left
+    o.own = cython.cast(uint32_t, within - o.unit) if within - o.unit < NO_INDEX else NO_INDEX
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def read_plain(
+    s: cython.pointer[cython.const[DieLayout]],
+    p: cython.pointer[cython.const[uint8_t]],
+    deferred: uint32_t,
+    swap: cython.bint,
+) -> Values:
+    """As `read_odd`, of a layout that is `plain`."""
+    v: Values
+    v.name = word_at(p + s.name_at, False)
+    v.to = word_at(p + s.type_at, False)
+    v.value = long_at(p + s.value_at)
+    if unlikely(swap):  # one question for all three, since this is asked of ten million DIEs
+        v.name = bswap32(v.name)
+        v.to = bswap32(v.to)
+        v.value = bswap64(v.value)
+    v.name &= s.name_mask
+    v.p = p if v.name < deferred else cython.NULL
+    v.name |= s.name_mask & NAME_AT
+    return v
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def read_values(
+    o: cython.pointer[cython.const[Outlook]],
+    strings: cython.pointer[cython.const[StringOffsets]],
+    s: cython.pointer[cython.const[DieLayout]],
+    p: cython.pointer[cython.const[uint8_t]],
+) -> Values:
+    """The values of a DIE, after its code at `p`: masked, and with the reference as an offset in .debug_info."""
+    v: Values
+    if s.plain:
+        v = read_plain(s, p, o.deferred, o.swap)
+    else:
+        v = read_odd(s, p, o.last + CODE_AND_NAME, strings, o.deferred, o.swap)
+    if v.p == cython.NULL:
+        return v
+    if unlikely(o.swap != HOST_IS_BIG):
+        v.value >>= s.value_shift
+    v.value = s.value | (v.value & s.value_mask)
+    v.to &= s.type_mask
+    if v.to >= o.own:
+        v.p = cython.NULL
+    v.to = cython.cast(uint32_t, o.unit + v.to) & s.type_mask
+    return v
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def take(
+    w: cython.pointer[Walker],
+    o: cython.pointer[cython.const[Outlook]],
+    f: cython.pointer[Frame],
+    decl: cython.pointer[cython.const[AbbrevDecl]],
+    at: cython.pointer[cython.const[uint8_t]],
+    v: cython.pointer[cython.const[Values]],
+) -> cython.pointer[cython.const[uint8_t]]:
+    """Does what a DIE at `at`, which is not a member, comes to in frame `f`; returns where the next one begins. NULL:
+    nothing has been done.
+    """
+    s: cython.pointer[cython.const[DieLayout]] = cython.address(decl.layout)
+    sibling: uint32_t = 0
+    size: uint32_t = s.size
+    value: uint64_t = v.value
+    found: uint64_t = 0
+    if s.with_sibling:
+        sibling = word_at(v.p + s.sibling_at, o.swap)
+        if sibling >= o.size:
+            return cython.NULL
+    if s.kind == LAYOUT_PASSED:
+        if f.mode != IN_FUNCTION and f.mode != IN_BLOCK:
+            return cython.NULL
+        return pass_over(w, decl, at, sibling)
+    if s.extra:
+        size = size_with_extra(s, v.p, cython.address(found))
+        if size == 0:
+            return cython.NULL
+        if s.extra != IS_ENCODING and s.extra != IS_SHORT:
+            value = found
+    if not put(w, f, decl, at - w.r.c.base, v.name, v.to, value):
+        return cython.NULL
+    if s.extra == IS_ENCODING:
+        set_encoding(w, decl, v.p[s.extra_at])
+    return v.p + size
+
+
+@cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def glances(w: cython.pointer[Walker]) -> cython.int:
     """Reads DIEs from the cursor on, in the topmost frame and those it opens, as long as they can be read at a glance.
 
     The caller has asked `can_glance`. Nonzero: fault.
     """
-    decls: cython.pointer[cython.const[AbbrevDecl]] = w.r.table.decls
-    n: uint32_t = w.r.table.n
-    n_short: uint32_t = min(n, 0x7F)  # whose codes are one byte
-    unit: uint64_t = w.r.unit
-    size: uint64_t = w.r.end - unit
-    own: uint32_t = NO_INDEX  # references, counted from the unit, are within it below this
+    o: Outlook
     strings: StringOffsets = string_offsets(cython.address(w.r))
-    deferred: uint32_t = w.names.deferred
-    swap: cython.bint = w.r.c.swap
-    left: cython.Py_ssize_t = w.r.c.end - w.r.c.pos - CODE_AND_NAME - cython.cast(cython.Py_ssize_t, w.r.table.reach)
     at: cython.pointer[cython.const[uint8_t]] = w.r.c.pos
-    last: cython.pointer[cython.const[uint8_t]]
     p: cython.pointer[cython.const[uint8_t]]
     decl: cython.pointer[cython.const[AbbrevDecl]]
     s: cython.pointer[cython.const[DieLayout]]
-    f: cython.pointer[Frame]
+    f: cython.pointer[Frame] = cython.address(w.frames[w.n_frames - 1])
     room: cython.pointer[Member] = w.members + w.n_members  # for the next member
     room_end: cython.pointer[Member] = w.members + w.cap_members
-    odd: Values
+    v: Values
     code: uint32_t
-    name: uint32_t
-    to: uint32_t
-    ref: uint32_t
-    sibling: uint32_t
-    size_of_die: uint32_t
-    value: uint64_t
-    found: uint64_t = 0
-    STATIC_CHECK(cython.sizeof(AbbrevDecl) <= 64)  # a cache line
-    if left < 0 or w.sections.alternate_at <= unit or deferred == 0:
+    if not outlook(w, cython.address(o)):
         return 0
-    last = at + left  # DIEs of any layout may begin up to here
-    if min(w.r.end, w.sections.alternate_at) - unit < own:
-        own = cython.cast(uint32_t, min(w.r.end, w.sections.alternate_at) - unit)
-    f = cython.address(w.frames[w.n_frames - 1])
-    while at <= last:
+    while at <= o.last:
         code = at[0]
         p = at + 1
-        if code - 1 >= n_short:
+        if code - 1 >= o.n_short:
             if code == 0:
                 if f.mode < IN_STRUCT or f.mode > IN_BLOCK:
                     break
@@ -508,37 +546,13 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
                 break
             code = (code & 0x7F) | cython.cast(uint32_t, p[0]) << 7
             p += 1
-            if code - 1 >= n:
+            if code - 1 >= o.n:
                 break
-        decl = decls + (code - 1)
+        decl = o.decls + (code - 1)
         s = cython.address(decl.layout)
-        if s.plain:
-            name = word_at(p + s.name_at, False)
-            to = word_at(p + s.type_at, False)
-            value = long_at(p + s.value_at)
-            if unlikely(swap):  # one question for all three, since this is asked of ten million DIEs
-                name = bswap32(name)
-                to = bswap32(to)
-                value = bswap64(value)
-            name &= s.name_mask
-            if name >= deferred:
-                break
-            name |= s.name_mask & NAME_AT
-        else:
-            odd = read_odd(s, p, last + CODE_AND_NAME, cython.address(strings), deferred, swap)
-            if odd.p == cython.NULL:
-                break
-            p = odd.p
-            name = odd.name
-            to = odd.to
-            value = odd.value
-        if unlikely(swap != HOST_IS_BIG):
-            value >>= s.value_shift
-        value = s.value | (value & s.value_mask)
-        to &= s.type_mask
-        if to >= own:
+        v = read_values(cython.address(o), cython.address(strings), s, p)
+        if v.p == cython.NULL:
             break
-        ref = cython.cast(uint32_t, unit + to) & s.type_mask
         if s.kind == LAYOUT_MEMBER:
             if f.mode != IN_STRUCT:
                 break
@@ -547,43 +561,21 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
                     break
                 room = w.members + w.n_members
                 room_end = w.members + w.cap_members
-            put_member(w, f, room, name, ref, cython.cast(uint32_t, value))
+            put_member(w, f, room, v.name, v.to, cython.cast(uint32_t, v.value))
             room += 1
-            at = p + s.size
-            continue
-        if s.kind == LAYOUT_ODD_MEMBER:
-            if f.mode != IN_STRUCT or not put_odd_member(w, f, s, p[s.extra_at], name, ref, value):
+            at = v.p + s.size
+        elif s.kind == LAYOUT_ODD_MEMBER:
+            if f.mode != IN_STRUCT or not put_odd_member(w, f, s, v.p[s.extra_at], v.name, v.to, v.value):
                 break
             room = w.members + w.n_members
             room_end = w.members + w.cap_members
-            at = p + s.size
-            continue
-        sibling = 0
-        if s.with_sibling:
-            sibling = word_at(p + s.sibling_at, swap)
-            if sibling >= size:
-                break
-        if s.kind == LAYOUT_PASSED:
-            if f.mode != IN_FUNCTION and f.mode != IN_BLOCK:
-                break
-            p = pass_over(w, decl, at, sibling)
+            at = v.p + s.size
+        else:
+            p = take(w, cython.address(o), f, decl, at, cython.address(v))
             if p == cython.NULL:
                 break
             at = p
-            continue
-        size_of_die = s.size
-        if s.extra:
-            size_of_die = size_with_extra(s, p, cython.address(found))
-            if size_of_die == 0:
-                break
-            if s.extra != IS_ENCODING and s.extra != IS_SHORT:
-                value = found
-        if not put(w, f, decl, at - w.r.c.base, name, ref, value):
-            break
-        if s.extra == IS_ENCODING:
-            set_encoding(w, decl, p[s.extra_at])
-        if decl.children:
-            f = cython.address(w.frames[w.n_frames - 1])
-        at = p + size_of_die
+            if decl.children:
+                f = cython.address(w.frames[w.n_frames - 1])
     w.r.c.pos = at
     return 0
