@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 
 from pybtf.cli.main import main
+from pybtf.elf.image import ElfImage
+from pybtf.encoded import Encoded
 from pybtf.errors import InputError
 from pybtf.features import Features
 from pybtf.merging.cache import MAGIC, Cache
@@ -23,7 +25,7 @@ from pybtf.merging.linked import Sources, merge_file
 from pybtf.merging.pieces import pack_payload, payload_digest
 from pybtf.merging.placing import Placing
 from pybtf.options import make_options
-from pybtf.pipeline.passes import encode_images
+from pybtf.pipeline.passes import Task, encode_images
 from pybtf.support.records import replace
 from tests.commands.test_merge import FEATURES, NAMES
 
@@ -276,10 +278,11 @@ def test_an_object_that_was_compiled_anew(folder: Path) -> None:
 def while_it_is_read(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object]) -> None:
     """When all that is mapped has been opened, and nothing has been read."""
 
-    def changed(*arguments: Any, **named: Any) -> Any:
-        named["values"] = replace(named["values"], pieces=list(named["values"].pieces))
+    def changed(images: list[ElfImage], task: Task) -> Encoded:
+        assert task.values is not None
+        task = replace(task, values=replace(task.values, pieces=list(task.values.pieces)))
         change()
-        return encode_images(*arguments, **named)
+        return encode_images(images, task)
 
     monkeypatch.setattr("pybtf.merging.linked.encode_images", changed)
 
@@ -287,8 +290,8 @@ def while_it_is_read(monkeypatch: pytest.MonkeyPatch, change: Callable[[], objec
 def after_it_was_read(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object]) -> None:
     """When all has been read, and before it is known that all is as it was."""
 
-    def changed(*arguments: Any, **named: Any) -> Any:
-        encoded = encode_images(*arguments, **named)
+    def changed(images: list[ElfImage], task: Task) -> Encoded:
+        encoded = encode_images(images, task)
         change()
         return encoded
 

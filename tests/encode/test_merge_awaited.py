@@ -15,7 +15,7 @@ from pybtf.errors import InputError, Place
 from pybtf.merging.pieces import PAYLOAD, block_digest, block_digests, pack_payload, payload_digest
 from pybtf.options import make_options
 from pybtf.pipeline.loaded import ObjectValues, UnitValues, load
-from pybtf.pipeline.passes import encode_images
+from pybtf.pipeline.passes import Task, encode_images
 from pybtf.report import Report
 from pybtf.support.timings import Timings
 from tests.builders.elfwriter import Section, elf
@@ -44,7 +44,7 @@ def merged(path: Path, piece: ObjectValues, find: Callable[[int], Buffer], jobs:
     with open_module(str(path)) as image:
         loaded = load(image, options, Timings(), dwarf=False)
         given = UnitValues(loaded, [piece], ["here"], 0, payload_digest, block_digest, find)
-        return bytes(encode_images([image], options, None, Report(str(path)), None, values=given).data)
+        return bytes(encode_images([image], Task(options, Report(str(path)), values=given)).data)
 
 
 def nowhere(number: int) -> Buffer:
@@ -154,4 +154,4 @@ def test_the_first_that_is_wrong_is_said() -> None:
             loaded = load(image, options, Timings(), dwarf=False)
             given = UnitValues(loaded, pieces, ["a", "b", "c"], 0, payload_digest, block_digest, nowhere)
             with pytest.raises(InputError, match=f"piece {number}: nowhere"):
-                encode_images([image], options, None, Report("x"), None, values=given)
+                encode_images([image], Task(options, Report("x"), values=given))

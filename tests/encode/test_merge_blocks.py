@@ -18,7 +18,7 @@ from pybtf.errors import InputError, Place, PybtfError
 from pybtf.merging.pieces import PAYLOAD, block_digest, block_digests, pack_payload, payload_digest, values_at
 from pybtf.options import make_options
 from pybtf.pipeline.loaded import ObjectValues, UnitValues, load
-from pybtf.pipeline.passes import encode_images
+from pybtf.pipeline.passes import Task, encode_images
 from pybtf.report import Report
 from pybtf.support.timings import Timings
 from tests.builders import narrow
@@ -75,7 +75,7 @@ def merged(linked: Path, units: list[Object], find: Callable[[int], Buffer], job
     with open_module(str(linked)) as file:
         loaded = load(file, options, Timings(), dwarf=False)
         given = UnitValues(loaded, pieces, names, 0, payload_digest, block_digest, find)
-        return bytes(encode_images([file], options, None, Report(str(linked)), None, values=given).data)
+        return bytes(encode_images([file], Task(options, Report(str(linked)), values=given)).data)
 
 
 def nowhere(number: int) -> Buffer:

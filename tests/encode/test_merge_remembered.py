@@ -18,7 +18,7 @@ from pybtf.merging.pieces import Piece, digest
 from pybtf.merging.remembered import _NUMBERS, Memory, packed, unpacked
 from pybtf.options import make_options
 from pybtf.pipeline.loaded import ObjectValues, UnitValues, load
-from pybtf.pipeline.passes import encode_images
+from pybtf.pipeline.passes import Task, encode_images
 from pybtf.report import Report
 from pybtf.support.records import replace
 from pybtf.support.timings import Timings
@@ -97,7 +97,7 @@ class Link:
                 memory = Memory(kept, image, [self.piece()], options)
                 given = replace(given, recall=memory.recall, remember=memory.remember)
             try:
-                encoded = encode_images([image], options, None, report, None, values=given)
+                encoded = encode_images([image], Task(options, report, values=given))
             except PybtfError as error:
                 return str(error), False
             if memory is not None and memory.result is not None:

@@ -26,7 +26,7 @@ from pybtf.elf.packed import open_module
 from pybtf.errors import InputError, PybtfError
 from pybtf.options import EncodeOptions, make_options
 from pybtf.pipeline.loaded import ObjectValues, UnitValues, load
-from pybtf.pipeline.passes import encode_images, option_bits
+from pybtf.pipeline.passes import Task, encode_images, option_bits
 from pybtf.report import Report
 from pybtf.support.timings import Timings
 from tests.builders import narrow
@@ -69,7 +69,7 @@ def read_back(path: Path, features: str, values: bytes, addresses: bytes, jobs: 
     report = Report(str(path), jobs=jobs)
     with open_module(str(path)) as image:
         given = as_unit_values(image, values, addresses, options)
-        return bytes(encode_images([image], options, None, report, None, values=given).data), report
+        return bytes(encode_images([image], Task(options, report, values=given)).data), report
 
 
 def check(path: Path, features: str, jobs: int = 1) -> int:
@@ -138,7 +138,7 @@ def test_a_language_is_left_out() -> None:
     with open_module(str(path)) as image:
         report = Report(str(path))
         with pytest.raises(PybtfError, match="no unit has anything to encode"):
-            encode_images([image], options, None, report, None, values=as_unit_values(image, *given, options))
+            encode_images([image], Task(options, report, values=as_unit_values(image, *given, options)))
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -32,7 +32,7 @@ from pybtf.merging.pieces import payload_digest
 from pybtf.options import EncodeOptions, make_options
 from pybtf.pipeline import loaded, passes
 from pybtf.pipeline.loaded import ObjectValues, UnitValues, load
-from pybtf.pipeline.passes import encode_images
+from pybtf.pipeline.passes import Task, encode_images
 from pybtf.report import Report
 from pybtf.support.timings import Timings
 from tests.builders import corruption
@@ -292,7 +292,7 @@ def test_values_that_change_after_they_were_compared(several: bool, tmp_path: Pa
     options = make_options("default", 1)
     with open_module(str(ONE)) as image:
         given = UnitValues(load(image, options, Timings(), dwarf=False), pieces(), ["values"], 0, compared)
-        assert bytes(encode_images([image], options, None, Report("x"), None, values=given).data) == wanted
+        assert bytes(encode_images([image], Task(options, Report("x"), values=given)).data) == wanted
     assert path.read_bytes() != values
 
 

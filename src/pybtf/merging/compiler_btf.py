@@ -33,7 +33,7 @@ from pybtf.merging.payloads import images
 from pybtf.merging.pieces import RULES, digest
 from pybtf.options import EncodeOptions
 from pybtf.pipeline.loaded import PERCPU, ObjectValues, UnitValues, load
-from pybtf.pipeline.passes import encode_images, new_report, option_bits
+from pybtf.pipeline.passes import Task, encode_images, new_report, option_bits
 from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import record
 from pybtf.support.timings import Timings
@@ -115,7 +115,7 @@ def _merge(
     if has_dwarf(image):
         report.warnings.append(f"{image.path}: it has DWARF: pybtf encode gives the exact BTF")
     _tell_of_old(report, units.makes)
-    encoded = encode_images([image], options, base, report, progress, values=unit_values)
+    encoded = encode_images([image], Task(options, report, base, progress, unit_values))
     report.variables.leave_out("ambiguous_symbol", units.ambiguous())
     if image.status is not None:
         report.input_size = image.status.st_size

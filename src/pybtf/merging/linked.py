@@ -21,7 +21,7 @@ from pybtf.merging.payloads import Payloads
 from pybtf.merging.pieces import ONE_UNIT, RULES, Piece, digest
 from pybtf.options import EncodeOptions
 from pybtf.pipeline.loaded import LoadedFile, load
-from pybtf.pipeline.passes import encode_file, encode_images, new_report
+from pybtf.pipeline.passes import Task, encode_file, encode_images, new_report
 from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import record, replace
 from pybtf.support.timings import Timings
@@ -150,7 +150,7 @@ def _merge(
         "rules": RULES,
         "remembered": False,
     }
-    encoded = encode_images([image], options, base, report, progress, values=values)
+    encoded = encode_images([image], Task(options, report, base, progress, values))
     if read is not None:
         read += values.paths
     if memory is not None and memory.found:

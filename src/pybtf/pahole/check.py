@@ -53,13 +53,13 @@ def check() -> int:
     from pybtf.features import Features
     from pybtf.options import make_options
     from pybtf.pahole.main import VERSION, claimed_version
-    from pybtf.pipeline.passes import encode_images
+    from pybtf.pipeline.passes import Task, encode_images
     from pybtf.report import Report
 
     name = "the example of --check"
     options = make_options(Features(), 1)
     with ElfImage(name, example()) as image:
-        made = bytes(encode_images([image], options, None, Report(name), None).data)
+        made = bytes(encode_images([image], Task(options, Report(name))).data)
     if made != BTF:
         raise InternalError(f"--check: the example became {made.hex()}, not {BTF.hex()}")
     claim = claimed_version()

@@ -27,6 +27,7 @@ from pybtf.pipeline.run_report import fill
 from pybtf.report import Report
 from pybtf.support import TYPE_CHECKING
 from pybtf.support.process import keep
+from pybtf.support.records import record
 from pybtf.support.timings import Timings
 
 if TYPE_CHECKING:
@@ -43,6 +44,24 @@ if TYPE_CHECKING:
 Buffer = bytes | bytearray | memoryview
 
 
+@record(frozen=True)
+class Task:
+    """What an encoding is asked for, except of which images."""
+
+    options: EncodeOptions
+    report: Report
+    """Is filled. Its timings are those of the passes."""
+    base: Base | None = None
+    """That of the options, read."""
+    progress: Progress | None = None
+    values: UnitValues | None = None
+    """What there is in place of the DWARF of the one image."""
+    inspect: Inspect | None = None
+    """Has the run trace (core/fates.py)."""
+    track_dies: bool = False
+    """Whether the run notes which DIEs types are of (core/origins.py)."""
+
+
 def encode_file(
     path: str,
     options: EncodeOptions,
@@ -54,8 +73,7 @@ def encode_file(
 ) -> Encoded:
     """Encode the ELF file `path`, which is only read. It may be compressed as a whole.
 
-    `timings` are those the report gets; default: new ones, of the process. With `inspect` the run traces
-    (core/fates.py), and with `track_dies` it notes which DIEs types are of (core/origins.py).
+    `timings` are those the report gets; default: new ones, of the process. `inspect`, `track_dies`: see `Task`.
 
     Raises `InputError` for a file that is damaged or lacks what is needed, `EncodeError` for what BTF cannot express.
     """
@@ -64,7 +82,8 @@ def encode_file(
     with report.timings.pass_("open"):
         image = _open(path)
     with image:
-        encoded = encode_images([image], options, base, report, progress, inspect, track_dies)
+        task = Task(options, report, base, progress, inspect=inspect, track_dies=track_dies)
+        encoded = encode_images([image], task)
     if image.status is not None:
         report.input_size = image.status.st_size  # not that of the contents, if the file is compressed
     return encoded
@@ -84,7 +103,7 @@ def encode_combined(paths: Sequence[str], options: EncodeOptions, progress: Prog
         with report.timings.pass_("open"):
             images = [stack.enter_context(_open(path)) for path in paths]
         base = open_base(options.base, report.timings, once=True)
-        return encode_images(images, options, base, report, progress)
+        return encode_images(images, Task(options, report, base, progress))
 
 
 def _open(path: str) -> ElfImage:
@@ -109,23 +128,11 @@ def new_report(path: str, options: EncodeOptions, timings: Timings | None = None
     )
 
 
-def encode_images(
-    images: list[ElfImage],
-    options: EncodeOptions,
-    base: Base | None,
-    report: Report,
-    progress: Progress | None,
-    inspect: Inspect | None = None,
-    track_dies: bool = False,
-    values: UnitValues | None = None,
-) -> Encoded:
-    """Encode open images into one BTF; fills `report`. `base`: that of the options, read. Raises as `encode_file`.
-
-    `values`: what there is in place of the DWARF of the one image.
-    """
+def encode_images(images: list[ElfImage], task: Task) -> Encoded:
+    """Encode open images into one BTF. Raises as `encode_file`."""
     sources = [image.source for image in images if image.source is not None]
     try:
-        encoded = _encode_images(images, options, base, report, progress, sources, inspect, track_dies, values)
+        encoded = _encode_images(images, task, sources)
     except Exception:
         # What is wrong may come from reading half of the old file and half of the new.
         _check_sources(sources)
@@ -142,102 +149,80 @@ def _check_sources(sources: list[Source]) -> None:
             raise change from None
 
 
-def _encode_images(
-    images: list[ElfImage],
-    options: EncodeOptions,
-    base: Base | None,
-    report: Report,
-    progress: Progress | None,
-    sources: list[Source],
-    inspect: Inspect | None,
-    track_dies: bool,
-    values: UnitValues | None,
-) -> Encoded:
+def _encode_images(images: list[ElfImage], task: Task, sources: list[Source]) -> Encoded:
     """As `encode_images`. Other files that are read for it, such as separate DWARF, are appended to `sources`."""
+    report = task.report
     timings = report.timings
-    features = options.features
     image = images[0]
-    _check_order(images, base)
-    compare_sizes = _not_surely_of(base, images, options)
+    _check_order(images, task.base)
+    compare_sizes = _not_surely_of(images, task)
     report.byte_order = _order(image.little)
     report.input_size = image.size
 
     # Load the sections and symbols; they stay as they are from here on. With several workers, symbols and unit headers
-    # are read at the same time. Several files share one table of functions.
-    files = _load(images, values, options, report, sources)
-    functions = None
-    recall = values.recall if values is not None else None
+    # are read at the same time.
+    files = _load(images, task, sources)
+    recall = task.values.recall if task.values is not None else None
     if files[0].wait is None or recall is not None:
         with timings.pass_("symbols"):
             files[0] = files[0].waited()
-            _freeze_symbols(files, features, report)
-    if len(files) > 1:
-        from pybtf.core.elf.function_table_join import join_tables
-
-        functions = join_tables([file.symbols for file in files])
+            _freeze_symbols(files, task)
+    ranges = variable_ranges(image, files[0].addresses, task.options.features)
 
     # The same input may have been encoded before.
-    ranges = variable_ranges(image, files[0].addresses, features)
     if recall is not None:
         with timings.pass_("values"):
             known = recall(files[0].symbols, ranges)
         if known is not None:
             facts, data = known
             fill(report, facts, data)
-            return Encoded(data, report, base, None, image.status, _real_path(image))
+            return Encoded(data, report, task.base, None, image.status, _real_path(image))
 
+    # Set up the core.
     with timings.pass_("unit headers"):
-        traces = inspect is not None
-        run = _new_run(files, functions, ranges, base, options, values, tracing=traces, track_dies=track_dies)
-
-    # From units to bytes.
+        run = _new_run(files, ranges, task)
     keep(run)
     try:
-        data, base_data = _encode(run, files, values, options, base, report, progress)
-        if base is not None and compare_sizes:
+        # From units to bytes.
+        data, base_data = _encode(run, files, task)
+
+        # The BTF is complete. Tell of it those who asked.
+        if task.base is not None and compare_sizes:
             from pybtf.pipeline.belonging import check_sizes
 
-            check_sizes(compare_sizes[0], run, base)
+            check_sizes(compare_sizes[0], run, task.base)
         facts = run.facts()
         fill(report, facts, data)
-        if values is not None and values.remember is not None:
-            values.remember(facts, data)
-        if inspect is not None:
-            inspect(run, image, files[0].sections, data)
+        report.base_size = len(base_data) if base_data is not None else 0
+        if task.values is not None and task.values.remember is not None:
+            task.values.remember(facts, data)
+        if task.inspect is not None:
+            task.inspect(run, image, files[0].sections, data)
     finally:
         run.close()
-    report.base_size = len(base_data) if base_data is not None else 0
-    return Encoded(data, report, base, base_data, image.status, _real_path(image))
+    return Encoded(data, report, task.base, base_data, image.status, _real_path(image))
 
 
-def _encode(
-    run: Run,
-    files: list[LoadedFile],
-    values: UnitValues | None,
-    options: EncodeOptions,
-    base: Base | None,
-    report: Report,
-    progress: Progress | None,
-) -> tuple[bytes, bytes | None]:
+def _encode(run: Run, files: list[LoadedFile], task: Task) -> tuple[bytes, bytes | None]:
     """From units to BTF, and the base that was distilled, if that was asked for."""
+    options, report = task.options, task.report
     timings = report.timings
-    features = options.features
     image = files[0].image
 
     # Find the units of each file; decode them on all workers; encode them in order.
     for file in files:
-        with timings.pass_("unit headers" if values is None else "values"):
+        with timings.pass_("unit headers" if task.values is None else "values"):
             if file is not files[0]:
                 run.next_file(file.sections, file.symbols, machine=file.image.machine, info_file=file.info_file)
-            _find_units(file, values, run, features)
+            _find_units(file, task, run)
         if file.wait is not None:
             with timings.pass_("symbols"):
                 file.wait()
-                _freeze_symbols(files, features, report)
+                _freeze_symbols(files, task)
                 run.start()
         with timings.pass_("units"):
-            _work(run, options.jobs, progress)
-            _check(file.image, run, values)
+            _work(run, options.jobs, task.progress)
+            _check(file.image, run, task.values)
         if options.degrade:
             from pybtf.pipeline.losses import losses
 
@@ -247,7 +232,7 @@ def _encode(
     # of functions.
     with timings.pass_("certify"):
         _side_by_side(options.jobs, lambda: _certify(run, options.jobs), run.combine)
-        _check(image, run, values)
+        _check(image, run, task.values)
         if options.degrade:
             from pybtf.pipeline.losses import renamed
 
@@ -261,10 +246,9 @@ def _encode(
             from pybtf.pipeline.losses import unnameable
 
             report.losses += unnameable(run)
-        if n_types == 0 and (base is None or run.facts()["units"] == run.facts()["filtered"]):
-            raise NothingToEncode(
-                image.place(), "no unit has anything to encode", "at least one type", _why_nothing(options, report)
-            )
+        if n_types == 0 and (task.base is None or run.facts()["units"] == run.facts()["filtered"]):
+            why = _why_nothing(task)
+            raise NothingToEncode(image.place(), "no unit has anything to encode", "at least one type", why)
 
     # The list of types is complete. Drop the duplicates.
     with timings.pass_("deduplicate"):
@@ -276,7 +260,7 @@ def _encode(
 
     # The types are final. Number and write them.
     with timings.pass_("output"):
-        return _bytes_of(run, image, options.jobs, features.distilled_base)
+        return _bytes_of(run, image, options.jobs, options.features.distilled_base)
 
 
 def _check_order(images: list[ElfImage], base: Base | None) -> None:
@@ -295,32 +279,28 @@ def _order(little: bool) -> str:
     return "little" if little else "big"
 
 
-def _not_surely_of(base: Base | None, images: list[ElfImage], options: EncodeOptions) -> list[ElfImage]:
+def _not_surely_of(images: list[ElfImage], task: Task) -> list[ElfImage]:
     """The modules that may be of another kernel than the base. Whether the sizes of their structs are those of the base
     shows in the end. Raises as `check_base_of`.
     """
-    if options.standalone if base is None else options.force_base:  # it is as wanted: a kernel's build says so always
-        return []
+    options = task.options
+    if options.standalone if task.base is None else options.force_base:
+        return []  # it is as wanted: a kernel's build says so always
     from pybtf.pipeline.belonging import check_base_of
 
-    return [image for image in images if check_base_of(image, options, base)]
+    return [image for image in images if check_base_of(image, options, task.base)]
 
 
-def _load(
-    images: list[ElfImage],
-    values: UnitValues | None,
-    options: EncodeOptions,
-    report: Report,
-    sources: list[Source],
-) -> list[LoadedFile]:
+def _load(images: list[ElfImage], task: Task, sources: list[Source]) -> list[LoadedFile]:
     """The sections and symbols of all files, of which symbols may still be on their way (`LoadedFile.wait`)."""
-    if values is not None:
-        files = [values.file]
+    options, report = task.options, task.report
+    if task.values is not None:
+        files = [task.values.file]
     else:
         files = [load(each, options, report.timings, one_of_several=len(images) > 1) for each in images]
     sources += [source for file in files for source in file.sections.sources if source not in sources]
     report.warnings += [text for file in files for text in file.sections.warnings]
-    if values is None:
+    if task.values is None:
         _tell_of_stripped(images, report)
     return files
 
@@ -341,30 +321,21 @@ def _tell_of_stripped(images: list[ElfImage], report: Report) -> None:
             )
 
 
-def _freeze_symbols(files: list[LoadedFile], features: Features, report: Report) -> None:
+def _freeze_symbols(files: list[LoadedFile], task: Task) -> None:
     """Mark the kfuncs in the function tables, which do not change after that."""
     image = files[0].image
-    if features.decl_tag_kfuncs and image.section(".BTF_ids") is not None:
+    if task.options.features.decl_tag_kfuncs and image.section(".BTF_ids") is not None:
         from pybtf.elf.kfuncs import mark_kfuncs
 
-        report.warnings += mark_kfuncs(image, files[0].symbols)
+        task.report.warnings += mark_kfuncs(image, files[0].symbols)
     for file in files:
         file.symbols.freeze()
 
 
-def _new_run(
-    files: list[LoadedFile],
-    functions: FunctionTable | None,
-    ranges: list[VariableRange],
-    base: Base | None,
-    options: EncodeOptions,
-    values: UnitValues | None,
-    *,
-    tracing: bool,
-    track_dies: bool,
-) -> Run:
-    """What the core needs, set up for the first file. `functions`: the table of all, if there are several."""
+def _new_run(files: list[LoadedFile], ranges: list[VariableRange], task: Task) -> Run:
+    """What the core needs, set up for the first file."""
     image = files[0].image
+    options = task.options
     features = options.features
     return Run(
         files[0].sections,
@@ -378,14 +349,21 @@ def _new_run(
         languages=sorted(options.lang or options.lang_exclude or ()),
         only_languages=options.lang is not None,
         jobs=options.jobs,
-        base=base.index if base is not None else None,
+        base=task.base.index if task.base is not None else None,
         info_file=files[0].info_file,
-        functions=functions,
-        tracing=tracing,
-        track_dies=track_dies,
-        values_size=values.size if values is not None else 0,
+        functions=_joined(files) if len(files) > 1 else None,
+        tracing=task.inspect is not None,
+        track_dies=task.track_dies,
+        values_size=task.values.size if task.values is not None else 0,
         later=files[0].wait is not None,
     )
+
+
+def _joined(files: list[LoadedFile]) -> FunctionTable:
+    """One table of the functions of several files."""
+    from pybtf.core.elf.function_table_join import join_tables
+
+    return join_tables([file.symbols for file in files])
 
 
 def option_bits(features: tuple[str, ...]) -> int:
@@ -394,13 +372,13 @@ def option_bits(features: tuple[str, ...]) -> int:
     return bits | (OPTIONS["variables"] if "var" in features or "global_var" in features else 0)
 
 
-def _find_units(file: LoadedFile, values: UnitValues | None, run: Run, features: Features) -> None:
+def _find_units(file: LoadedFile, task: Task, run: Run) -> None:
     """Read the unit headers, or take the values there are in place of DWARF. Raises `InputError`."""
     try:
-        if values is not None:
-            _take_values(values, run)
+        if task.values is not None:
+            _take_values(task.values, run)
         else:
-            _scan(file, run, features)
+            _scan(file, run, task.options.features)
     except InputError:
         if file.wait is not None:  # what is wrong with symbols is said first, by any number of workers
             file.wait()
@@ -458,15 +436,15 @@ def _side_by_side(jobs: int, work: Callable[[], None], other: Callable[[], None]
     side_by_side(work, other)
 
 
-def _why_nothing(options: EncodeOptions, report: Report) -> str:
+def _why_nothing(task: Task) -> str:
     """Why it may be that no unit has anything to encode, and what to do then."""
-    if report.losses:
+    if task.report.losses:
         from pybtf.pipeline.losses import LEFT_OUT
 
-        left_out = "; ".join(loss.what for loss in report.losses if loss.instead == LEFT_OUT)
+        left_out = "; ".join(loss.what for loss in task.report.losses if loss.instead == LEFT_OUT)
         if left_out:
             return f"Left out: {left_out}. Without --degrade, the message says what was expected."
-    if options.lang is None and options.lang_exclude is None:
+    if task.options.lang is None and task.options.lang_exclude is None:
         return ""
     return "If units are left out by language, see --lang and --lang-exclude."
 
