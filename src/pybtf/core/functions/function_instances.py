@@ -45,7 +45,7 @@ from cython.cimports.pybtf.core.model.traces import TRACE_DECLARED, TRACE_NONE, 
 from cython.cimports.pybtf.core.strings.lazy_names import NAME_BITS, NAMES_LONG, name_intern
 from cython.cimports.pybtf.core.strings.string_table import NO_STRING, Strings, Text, string_intern, string_text
 from cython.cimports.pybtf.core.support.check import CHECK
-from cython.cimports.pybtf.core.support.memory import grow, u8s_append, u32s_push, u32s_reserve
+from cython.cimports.pybtf.core.support.memory import u8s_append, u32s_push, u32s_reserve
 
 
 @cython.cfunc
@@ -111,7 +111,7 @@ def left_out(
     if f.name == 0:
         v.counts[COUNT_NAMELESS] += 1
         return True
-    CHECK(f.name >> NAME_BITS == 0, "the name of a function is no string id")
+    CHECK(f.name >> NAME_BITS == 0, "the name of a function is not a string id")
     if f.name > table.n or functable_of_file(table, f.name - 1, file) == NO_ENTRY:
         v.counts[COUNT_NO_SYMBOL] += 1
         return note(v, f, COUNT_NO_SYMBOL, TRACE_NONE)
@@ -269,17 +269,13 @@ def remember(
     total: uint32_t = f.count + (1 if f.flags & F_VARIADIC else 0)
     if total > MAX_VLEN:
         return fault_set(cython.address(v.fault), FAULT_TOO_MANY, IN_INFO, f.die, f.die, total)
-    if not grow(v.states, v.cap_states, v.n_states + 1):
+    s = next_state(v, f.address, functable_of_file(table, f.name - 1, o.file))
+    if s == cython.NULL:
         return out_of_memory(v, f)
-    s = cython.address(v.states[v.n_states])
-    s.address = f.address
-    s.entry = functable_of_file(table, f.name - 1, o.file)
-    s.unit = v.number
     flags = instance_flags(u, f, o, machine)
     if flags < 0:
         return out_of_memory(v, f)
     s.flags = cython.cast(uint8_t, flags)
-    s.locals = cython.cast(uint32_t, v.locals.n)
     s.proto = prototype(u, v, f, o, c, strings, changed)
     if s.proto == NO_CLASS:
         return classify_fault(c, v) if c.failed else out_of_memory(v, f)
@@ -288,14 +284,11 @@ def remember(
     for i in range(f.anns, f.anns + f.n_anns):
         if u.anns[i].value == 0:
             return fault_set(cython.address(v.fault), FAULT_EMPTY_TAG, IN_INFO, f.die, f.die, DW_TAG_subprogram)
-        if not u32s_push(cython.address(v.anns), u.anns[i].value):
-            return out_of_memory(v, f)
-        if not u32s_push(cython.address(v.anns), cython.cast(uint32_t, u.anns[i].component)):
+        if not add_annotation(v, u.anns[i].value, cython.cast(uint32_t, u.anns[i].component)):
             return out_of_memory(v, f)
     if v.tracing and note_state(u, v, f):
         return 1
-    v.n_states += 1
-    v.counts[COUNT_REMEMBERED] += 1
+    keep_state(v)
     return 0
 
 

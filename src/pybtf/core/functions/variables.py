@@ -27,7 +27,7 @@ from cython.cimports.pybtf.core.model.traces import trace_push
 from cython.cimports.pybtf.core.strings.lazy_names import NAME_BITS
 from cython.cimports.pybtf.core.strings.string_table import Text, string_text
 from cython.cimports.pybtf.core.support.check import CHECK
-from cython.cimports.pybtf.core.support.memory import grow, u32s_push
+from cython.cimports.pybtf.core.support.memory import grow
 
 MAX_NAME = cython.declare(uint32_t, 128)
 LIMIT = cython.declare(uint64_t, 0xFFFFFFFF)
@@ -168,9 +168,7 @@ def keep_variable(
     for i in range(n_anns):
         if anns[i].value == 0:
             return fault_set(cython.address(v.fault), FAULT_EMPTY_TAG, IN_INFO, die, die, DW_TAG_variable)
-        if not u32s_push(cython.address(v.anns), anns[i].value) or not u32s_push(
-            cython.address(v.anns), cython.cast(uint32_t, anns[i].component)
-        ):
+        if not add_annotation(v, anns[i].value, cython.cast(uint32_t, anns[i].component)):
             return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, die, die, 0)
     if not grow(v.vars, v.cap_vars, v.n_vars + 1):
         return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, die, die, 0)
@@ -239,7 +237,7 @@ def add_variable_to_section(
     rel = address - s.start
     if r.name == 0:
         return left_out(v, die, 0, COUNT_VAR_NAMELESS)
-    CHECK(r.name >> NAME_BITS == 0, "the name of a variable is no string id")
+    CHECK(r.name >> NAME_BITS == 0, "the name of a variable is not a string id")
     e = string_text(rules.strings, r.name)
     if generated(e):
         return left_out(v, die, r.name, COUNT_VAR_PREFIX)

@@ -5,7 +5,7 @@ from pybtf.core.model.faults cimport Fault
 from pybtf.core.model.function_state cimport State
 from pybtf.core.model.traces cimport Traces
 from pybtf.core.model.losses cimport Losses
-from pybtf.core.support.memory cimport U32s
+from pybtf.core.support.memory cimport U32s, grow, u32s_push
 
 cdef enum:                      # UnitValue.counts
     COUNT_FUNCTIONS = 0         # DW_TAG_subprogram that are not declarations
@@ -72,3 +72,24 @@ cdef struct UnitValue:
     bint track_dies             # fill `dies`
     U32s dies                   # of small id `id`, at 2 * id: its DIE, and whether that only declares it
     bint tags_cut               # an empty declaration tag: the rest of the unit is not encoded
+
+cdef inline State *next_state(UnitValue *v, uint64_t address, uint32_t entry) noexcept nogil:
+    # The place of the next state, whose prototype begins at the end of `locals`. It counts from `keep_state` on. NULL: no
+    # memory.
+    cdef State *s
+    if not grow(v.states, v.cap_states, v.n_states + 1):
+        return NULL
+    s = &v.states[v.n_states]
+    s.address = address
+    s.entry = entry
+    s.unit = v.number
+    s.locals = <uint32_t> v.locals.n
+    return s
+
+cdef inline bint add_annotation(UnitValue *v, uint32_t value, uint32_t component) noexcept nogil:
+    # To `anns`. False: no memory.
+    return u32s_push(&v.anns, value) and u32s_push(&v.anns, component)
+
+cdef inline void keep_state(UnitValue *v) noexcept nogil:
+    v.n_states += 1
+    v.counts[COUNT_REMEMBERED] += 1

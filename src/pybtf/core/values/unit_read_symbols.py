@@ -48,7 +48,7 @@ from cython.cimports.pybtf.core.model.function_state import (
 from cython.cimports.pybtf.core.strings.string_table import Strings
 from cython.cimports.pybtf.core.support.check import CHECKED
 from cython.cimports.pybtf.core.support.hashing import hash_bytes
-from cython.cimports.pybtf.core.support.memory import grow, u32s_add, u32s_push, u32s_reserve
+from cython.cimports.pybtf.core.support.memory import grow, u32s_add, u32s_reserve
 from cython.cimports.pybtf.core.support.met_table import MetTable
 from cython.cimports.pybtf.core.values.known_types import NO_UNIT, KnownType, known_add, known_find
 from cython.cimports.pybtf.core.values.unit_layout import *
@@ -238,14 +238,10 @@ def read_function(
         return 0
     if p[2] & FUNCTION_DISCARDED and address == 0:
         return fault_set(cython.address(v.fault), FAULT_DISCARDED, IN_VALUES, v.offset, 0, entry + 1)
-    if not grow(v.states, v.cap_states, v.n_states + 1):
+    s = next_state(v, address, entry)
+    if s == cython.NULL:
         return no_memory(v)
-    s = cython.address(v.states[v.n_states])
-    s.address = address
-    s.entry = entry
-    s.unit = v.number
     s.flags = cython.cast(uint8_t, p[1] & 0xFF)
-    s.locals = cython.cast(uint32_t, v.locals.n)
     s.proto = prototype_class(r, v, p, o, c, strings, known)
     if s.proto == NO_CLASS:
         return v.fault.code or (classify_fault(c, v) if c.failed else no_memory(v))
@@ -258,11 +254,10 @@ def read_function(
         sid = payload_string(r, strings, p[0])
         if sid >= DAMAGED_STRING:
             return bad_string(v, sid, p - r.words.p)
-        if not u32s_push(cython.address(v.anns), sid) or not u32s_push(cython.address(v.anns), p[1]):
+        if not add_annotation(v, sid, p[1]):
             return no_memory(v)
         p += 2
-    v.n_states += 1
-    v.counts[COUNT_REMEMBERED] += 1
+    keep_state(v)
     return 0
 
 
