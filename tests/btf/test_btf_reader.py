@@ -471,7 +471,7 @@ def test_bad_types_are_met_when_decoded(words: list[int], message: str, order: s
         list(read)
 
 
-SHARED = "names in the middle of each other, or a name that very many types share"
+SHARED = "names that begin inside others, or a name that very many types share"
 
 
 def test_names_that_are_parts_of_each_other() -> None:

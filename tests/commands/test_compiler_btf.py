@@ -511,7 +511,7 @@ def test_names_in_the_middle_of_each_other(tmp_path: Path) -> None:
     refuses(path, "names of more than [0-9]+ bytes in all")
     words = [word for i in range(500) for word in record(8, 0, name=1 + i)]  # as much as a file may have
     path.write_bytes(program(raw_btf(words, b"\0" + b"a" * 501 + b"\0")))
-    refuses(path, "names in the middle of each other")
+    refuses(path, "names that begin inside others")
 
 
 def test_many_functions_of_long_names(tmp_path: Path) -> None:
@@ -528,7 +528,7 @@ def test_what_very_many_functions_share(tmp_path: Path) -> None:
     path = tmp_path / "x"
     functions = [word for _ in range(1 << 17) for word in record(12, 1, name=1)]
     path.write_bytes(program(raw_btf((*record(13, 0), *functions), b"\0" + b"a" * 64 + b"\0")))
-    refuses(path, "type [0-9]+: names in the middle of each other, or a name or prototype that very many share")
+    refuses(path, "type [0-9]+: names that begin inside others, or a name or prototype that very many share")
     proto = [*record(13, 0, count=0xFFFF), *[1, 0] * 0xFFFF]
     path.write_bytes(program(raw_btf((*proto, *functions), b"\0a\0")))
     refuses(path, "prototype that very many share")

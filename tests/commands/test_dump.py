@@ -529,7 +529,7 @@ def test_a_type_of_a_long_name_that_many_have_ends() -> None:
 
 def test_what_cannot_stand_in_a_declaration() -> None:
     function = [FuncProto(return_type=0), Func(name="f", type=1), Struct(name="s", size=4, members=(member(2),))]
-    with pytest.raises(InputError, match=r"x: types.*type 2 stands in a declaration"):
+    with pytest.raises(InputError, match=r"x: types.*type 2 is used in a declaration"):
         text(built(*function), "unsorted")
 
 

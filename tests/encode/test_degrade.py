@@ -197,8 +197,8 @@ def test_what_must_have_a_type(path: Path) -> None:
     result = pybtf.encode(path, degrade=True)
     accepted(result.data, path)
     [loss] = result.report.losses
-    assert (loss.what, loss.count) == ("member, parameter, element or result of no size", 4)
-    assert loss.instead == "a struct without name, members and size"
+    assert (loss.what, loss.count) == ("member, parameter, element or result without a size", 4)
+    assert loss.instead == "a struct without a name, members or size"
     btf = result.btf
     found, t = btf.by_name("s"), btf.by_name("t")
     assert isinstance(found, Struct)
@@ -246,7 +246,7 @@ def test_members_of_types_that_are_only_declared(path: Path) -> None:
     pointer = die("pointer_type", ("type", "ref4", "d"), label="pointer")
     s = named("structure_type", "s", ("byte_size", "data1", 16), children=[d, to])
     what, btf = lost(path, declared, pointer, s)
-    assert what == ["member, parameter, element or result of no size"]
+    assert what == ["member, parameter, element or result without a size"]
     found = btf.by_name("s")
     assert isinstance(found, Struct)
     stand_in, there = (btf.type(each.type) for each in found.members)
@@ -272,7 +272,7 @@ def test_arrays_of_types_that_are_only_declared(path: Path) -> None:
     accepted(result.data, path)
     losses = [loss.what for loss in result.report.losses]
     assert losses == [
-        "member, parameter, element or result of no size",
+        "member, parameter, element or result without a size",
         "member that begins before the previous one",
     ]
     found = result.btf.by_name("s")
@@ -297,7 +297,7 @@ def test_results(path: Path) -> None:
     result = pybtf.encode(path, degrade=True)
     accepted(result.data, path)
     assert {loss.what: loss.count for loss in result.report.losses} == {
-        "member, parameter, element or result of no size": 1,
+        "member, parameter, element or result without a size": 1,
         "result that is void by another name": 2,
     }
     returned = [each.return_type for each in result.btf if isinstance(each, FuncProto)]

@@ -59,7 +59,7 @@ def test_sound() -> None:
         (spoilt(1, 1, info(0)), "type 1 has an unknown kind"),
         (spoilt(1, 1, info(20)), "type 1 has an unknown kind"),
         (spoilt(1, 1, info(1) | 1 << 16), "type 1 has reserved bits"),
-        (spoilt(2, 1, info(2, 1)), "type 2 has elements"),
+        (spoilt(2, 1, info(2, 1)), "type 2 counts elements"),
         (spoilt(2, 2, 7), "type 2 refers to type 7"),
         (spoilt(2, 2, 0xFFFFFFFF), "type 2 refers to type 4294967295"),
         (spoilt(3, 4, 7), "type 3 refers to type 7"),
@@ -68,14 +68,14 @@ def test_sound() -> None:
         (spoilt(5, 2, 7), "type 5 refers to type 7"),
         (spoilt(5, 4, 7), "type 5 refers to type 7"),
         (spoilt(1, 0, len(STRINGS)), "name offset 0xd in type 1 lies beyond"),
-        (spoilt(1, 0, INT + 1), "name offset 0x2 in type 1 is inside"),
-        (spoilt(3, 3, POINT + 1), "name offset 0x6 in type 3 is inside"),
-        (spoilt(5, 3, X + 1), "name offset 0xc in type 5 is inside"),
+        (spoilt(1, 0, INT + 1), "name offset 0x2 in type 1 is in the middle"),
+        (spoilt(3, 3, POINT + 1), "name offset 0x6 in type 3 is in the middle"),
+        (spoilt(5, 3, X + 1), "name offset 0xc in type 5 is in the middle"),
         (spoilt(6, 3, 0x10000), "name offset 0x10000 in type 6 lies beyond"),
         (spoilt(6, 1, info(6, 2)), "ends inside type 6"),
         ([*TYPES, (0,)], "ends inside type 7"),
-        (TYPES[:-1], "end before type 6, and 7 were counted"),
-        ([*TYPES, TYPES[1]], "end before type 8, and 7 were counted"),
+        (TYPES[:-1], "end before type 6, although 7 were counted"),
+        ([*TYPES, TYPES[1]], "end before type 8, although 7 were counted"),
     ],
 )
 def test_damage(types: list[tuple[int, ...]], what: str) -> None:
@@ -86,13 +86,13 @@ def test_damage(types: list[tuple[int, ...]], what: str) -> None:
 def test_last_offsets_that_are_sound() -> None:
     check(spoilt(2, 2, 6))
     check(spoilt(1, 0, X), STRINGS)
-    with pytest.raises(InternalError, match="inside"):
+    with pytest.raises(InternalError, match="in the middle of a string"):
         check(spoilt(1, 0, len(STRINGS) - 1))
 
 
 @pytest.mark.parametrize("strings", [b"", b"int\0", b"\0int"])
 def test_strings(strings: bytes) -> None:
-    with pytest.raises(InternalError, match="strings do not begin with the empty one, or the last has no end"):
+    with pytest.raises(InternalError, match="strings do not begin with an empty one, or the last one has no end"):
         check([], strings, 1)
 
 

@@ -299,7 +299,7 @@ class Builder(BtfBuilder):
 
 
 def _overlap(btf: BTF, hint: str = "") -> InputError:
-    return InputError(btf.place, "names in the middle of each other", "some megabytes of names", hint)
+    return InputError(btf.place, "names that begin inside others", "some megabytes of names", hint)
 
 
 def _check(btf: BTF, bad: int) -> None:

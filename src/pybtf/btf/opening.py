@@ -1,7 +1,7 @@
 """From what a user names to BTF that can be printed: a file or standard input, raw, in ELF, compressed, with its base.
 
 Split BTF continues the types and strings of a base, and does not say which that is. It is recognized by its strings,
-which do not begin with the empty one.
+which do not begin with an empty one.
 
 A file may have only the DWARF of which BTF is made. Who can make it hands over an `Encode`, and gets that BTF.
 """

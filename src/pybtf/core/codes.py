@@ -137,4 +137,4 @@ if len(COUNT_NAMES) > TRACE_DECLARED:
 if [len(COUNT_NAMES), len(FATE_NAMES), len(ERROR_NAMES), len(DEDUP_NAMES)] != [
     N_COUNTS, FATE_N, N_ENCODE_ERRORS, N_DEDUP
 ]:  # fmt: skip
-    raise AssertionError("not each number of the core has its name")
+    raise AssertionError("a number of the core has no name")

@@ -58,7 +58,7 @@ from pybtf.core.support.mapped_file import own
 
 SECTION_NAMES = ("info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists")
 if len(SECTION_NAMES) != N_SPANS:
-    raise AssertionError("not each section has its name")
+    raise AssertionError("a section has no name")
 
 
 @cython.cfunc
@@ -269,7 +269,7 @@ class Inputs:
         for i in range(to.n_split):
             s = cython.address(to.split[i])
             if s.offsets > to.str_offsets.n or s.offsets_end > to.str_offsets.n or s.str > to.str.n:
-                raise ValueError("a part of a section is outside")
+                raise ValueError("a part of a section is outside it")
 
     @cython.cfunc
     def point(self, to: cython.pointer[DebugSections], sections):

@@ -278,7 +278,7 @@ def _error(title: str, error: UnitError) -> InputError:
     if error.problem == "large":
         return EncodeError(place, "more than 2 GiB of types", "less")
     if error.problem == "shared":
-        found = f"type {error.id}: names in the middle of each other, or a name or prototype that very many share"
+        found = f"type {error.id}: names that begin inside others, or a name or prototype that very many share"
         return InputError(place, found, _WRITTEN)
     what = "refers to something that is not a type"
     if error.problem != "reference":

@@ -53,7 +53,7 @@ _SORTS = {
     ),
     "variable_name": ("variable with a name that BTF does not allow", "nothing"),
     "variable_type": ("variable without a type", "nothing"),
-    "no_size": ("member, parameter, element or result of no size", "a struct without name, members and size"),
+    "no_size": ("member, parameter, element or result without a size", "a struct without a name, members or size"),
     "void_result": ("result that is void by another name", "void"),
     "array_size": ("array of 4 GiB or more", "an array without elements"),
     "variants": ("type with variants", "a struct of that size and name, without what depends on the variant"),
@@ -63,7 +63,7 @@ _SORTS = {
     "origin": ("function whose abstract origin is not read", "nothing"),
     "left_out": (
         "reference to a unit that is left out",
-        "one to a struct without name, members and size; of a bitfield, nothing; of a function to its origin, no name",
+        "one to a struct without a name, members or size; of a bitfield, nothing; of a function to its origin, no name",
     ),
 }
 UNNAMEABLE = ("function with a name that every kernel rejects", "nothing")

@@ -316,8 +316,8 @@ def _tell_of_stripped(images: list[ElfImage], report: Report) -> None:
         report.stripped += count
         if count:
             report.warnings.append(
-                f"{image.path}: nothing is in the BTF of objects that have values but no DWARF (pybtf cc "
-                f"--strip-dwarf), {count} of them; pybtf merge makes BTF of values"
+                f"{image.path}: objects that have values but no DWARF (pybtf cc --strip-dwarf) are left out, "
+                f"{count} of them; pybtf merge encodes their values"
             )
 
 

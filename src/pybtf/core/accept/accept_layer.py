@@ -73,7 +73,7 @@ class Layer:
         room: cython.size_t
         at, size = types
         if at + size > cython.cast(uint64_t, len(data)) or strings[0] + strings[1] > len(data) or types[1] > 0xFFFFFFFF:
-            raise ValueError("sections outside of the data")
+            raise ValueError("sections that are outside the data")
         self.data = data
         self.base = base
         self.y.first = 1

@@ -87,7 +87,7 @@ def shared_names(place: object) -> InputError:
     """The error for names that are parts of each other, or of which many types have the same: a small file can have
     any number of bytes of them.
     """
-    found = "names in the middle of each other, or a name that very many types share"
+    found = "names that begin inside others, or a name that very many types share"
     return InputError(place, found, "BTF made by a compiler or encoder")
 
 

@@ -4,7 +4,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from pybtf.core.btf.type_section cimport WireError
 
 cdef enum:                      # WireError.code, apart from those of type_section.pxd
-    WIRE_MIDDLE = 16            # a name that begins inside of a string
+    WIRE_MIDDLE = 16            # a name that begins in the middle of a string
     WIRE_ELEMENTS = 17          # elements of a kind that has none
     WIRE_TYPES = 18             # not as many types as were counted
     WIRE_STRINGS = 19           # a string section without the empty string, or without an end

@@ -32,10 +32,10 @@ from pybtf.core.btf.type_section import REASONS
 from pybtf.errors import InternalError
 
 OWN_REASONS = {
-    WIRE_MIDDLE: "name offset {value:#x} in type {id} is inside of a string",
-    WIRE_ELEMENTS: "info word {value:#010x} of type {id} has elements, which its kind has not",
-    WIRE_TYPES: "the types end before type {id}, and {value} were counted",
-    WIRE_STRINGS: "the strings do not begin with the empty one, or the last has no end",
+    WIRE_MIDDLE: "name offset {value:#x} in type {id} is in the middle of a string",
+    WIRE_ELEMENTS: "info word {value:#010x} of type {id} counts elements, but its kind has none",
+    WIRE_TYPES: "the types end before type {id}, although {value} were counted",
+    WIRE_STRINGS: "the strings do not begin with an empty one, or the last one has no end",
 }
 
 

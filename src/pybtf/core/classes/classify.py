@@ -376,7 +376,7 @@ def check_order(r: cython.pointer[cython.const[uint32_t]], class_: uint32_t) -> 
         CHECK(r[REC_THIRD] < class_, "a class refers to one that is not older")
     if kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_FUNC_PROTO:
         for i in range(r[REC_COUNT]):
-            CHECK(r[REC_HEAD + step * i + 1] < class_, "a class has a member of one that is not older")
+            CHECK(r[REC_HEAD + step * i + 1] < class_, "a class has a member whose class is not older")
 
 
 @cython.cfunc
@@ -421,7 +421,7 @@ def take(
     size: uint32_t
     if CHECKED:
         size = describe(c, v, id)
-        CHECK(size == 0 or same_words(s.words, c.record.p, size), "a type is taken for one of another record")
+        CHECK(size == 0 or same_words(s.words, c.record.p, size), "a type is taken for one with another record")
         check_order(s.words, s.class_)
     c.last = s
     prefetch(seen_follower(s))

@@ -92,7 +92,7 @@ def check_given(g: cython.pointer[TypeGraph], input: cython.pointer[cython.const
     for i in range(input.n_resolved // 3):
         CHECK(
             g.nodes[input.resolved[3 * i + 1]].map == (FINAL | input.resolved[3 * i + 1]),
-            "a declaration was resolved to what goes to another type",
+            "a declaration was resolved to a type that is mapped to another one",
         )
 
 

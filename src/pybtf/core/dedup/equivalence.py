@@ -447,7 +447,7 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
         answer = judge(g, cython.address(c))
         if answer == EQ_YES:
             if not next_pair(g, cython.address(c)):
-                CHECK(not c.refuted, "two types were said to differ that are equivalent")
+                CHECK(not c.refuted, "two equivalent types were said to differ")
                 return EQ_YES
         elif answer != EQ_ONWARDS:
             return answer

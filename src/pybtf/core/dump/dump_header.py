@@ -178,9 +178,9 @@ def header(d: cython.pointer[CDump], ids: cython.pointer[U32s], sorted: cython.b
 
 
 REASONS = {
-    C_CYCLE: ("type {id} contains itself", "a pointer, or a struct of a name, between the two"),
+    C_CYCLE: ("type {id} contains itself", "a pointer, or a struct with a name, between the two"),
     C_DEEP: ("type {id} nests too deeply", f"at most {MAX_CHAIN} references in a row, and {MAX_DEPTH} levels"),
-    C_KIND: ("type {id} stands in a declaration, where a type of its kind cannot", "a type of C"),
+    C_KIND: ("type {id} is used in a declaration, where a type of its kind cannot be", "a type of C"),
     C_EFFORT: (
         "the header takes too many steps, or becomes too long, at type {id}",
         "BTF made by a compiler or encoder",

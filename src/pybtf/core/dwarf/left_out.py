@@ -15,7 +15,7 @@ that imports a damaged one is left out with it, and what it imported is not impo
 The number of rounds is limited (core/worker.py). Here each unit has its own budgets of what DIEs share,
 as if it were not merged, so that a unit which uses up its own takes nothing from the others.
 
-What refers to a DIE of a unit that is left out refers to a struct without name, members and size instead. It is not
+What refers to a DIE of a unit that is left out refers to a struct without a name, members or size instead. It is not
 void, as missing types are elsewhere, because no kernel takes members, parameters or elements that are void. A bitfield
 has to be a number, so it is dropped. Functions and parameters lose what their origin would have said: mostly the name.
 """

@@ -162,7 +162,7 @@ def whole_types(
     for i in range(v.n_types - 1):
         at[i] = to - e.words.p
         to = copy_record(e, v.words.p + v.offs.p[1 + i], to, s.first_id - 1)
-    CHECK(to == e.words.p + e.words.n + words, "records of another length than was counted")
+    CHECK(to == e.words.p + e.words.n + words, "the records are not as long as was counted")
     e.words.n += words
     e.offs.n += v.n_types - 1
     return e.error

@@ -52,7 +52,7 @@ def number(e: cython.pointer[Encoder]) -> cython.int:
                 continue
             class_ = e.class_list.p[s.classes + local]
             if not class_ & APART and e.representative.p[class_] == 0:
-                CHECK(e.first_unit.p[class_] >= u, "not the first type of a class stands for it")
+                CHECK(e.first_unit.p[class_] >= u, "a class is represented by a type that is not its first")
                 if e.first_unit.p[class_] == u:  # captured ones stand for no other, and are there if everything is
                     e.representative.p[class_] = s.first_id + i
         next_ += s.n
@@ -116,7 +116,7 @@ def assembled_id(e: cython.pointer[Encoder], unit: uint32_t, local: uint32_t) ->
     if local < s.n_types and not s.whole:
         class_ = e.class_list.p[s.classes + local]
         if not class_ & APART and e.first_unit.p[class_] != unit:  # it was dropped, as nearly all are
-            CHECK(kept_id(e, s, local) == 0, "a type is kept that another stands for")
+            CHECK(kept_id(e, s, local) == 0, "a type is kept although another stands for it")
             return stands_for(e, class_)
     id = kept_id(e, s, local)
     return id if id else representative(e, s, local)
@@ -196,7 +196,7 @@ def assemble_unit(e: cython.pointer[Encoder], s: cython.pointer[KeptUnit], index
         e.offs.p[e.offs.n] = e.words.n
         e.offs.n += 1
         e.words.n += size
-    CHECK(e.offs.n == s.first_id + s.n, "a unit has other ids than it was given")
+    CHECK(e.offs.n == s.first_id + s.n, "a unit does not have the ids that it was given")
     return e.error
 
 

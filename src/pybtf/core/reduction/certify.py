@@ -222,7 +222,7 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         a.tint = cython.cast(cython.pointer[uint8_t], a.marks + n)
         a.watch = a.tint + n
         a.odd = a.watch + n
-        CHECK(a.odd + e.n_kept == cython.cast(cython.pointer[uint8_t], room) + size, "the arrays are not the room")
+        CHECK(a.odd + e.n_kept == cython.cast(cython.pointer[uint8_t], room) + size, "the arrays do not fill the room")
         memset(a.first_odd, 0xFF, n * 4)
         a.effort = EFFORT_BASE + EFFORT_PER_CLASS * n + EFFORT_PER_TYPE * e.class_list.n
         status = analyse(e, cython.address(a))

@@ -346,7 +346,7 @@ def find_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.
             found = a.watch[c] & WATCHED or meet(a, a.key[c], c)
             CHECK(
                 not found or a.watch[c] & WATCHED or a.marks[a.key[c]] & (TWICE | ENUM_KEY),
-                "a unit has a name twice, and did not say so",
+                "a unit has a name twice but did not say so",
             )
             i = next_watched(a.watch, CONTESTED | WATCHED, p, i + 1, t.n_types)
         if found:

@@ -247,7 +247,7 @@ def place_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: 
             p[i] |= APART
         CHECK(
             p[i] & APART or not a.tint[c] or a.settled[c] < u or is_captured(a, c, u),
-            "an undecided type is dropped that nothing stands for",
+            "an undecided type is dropped although nothing stands for it",
         )
     for at in range(a.watched.n):
         a.tint[p[a.watched.p[at]] & CLASS_BITS] &= ~UNDECIDED
@@ -342,8 +342,8 @@ def rewrite_plain(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: ui
         if c & APART:
             continue
         x = a.variants + c
-        CHECK(not (a.tint[c] or a.marks[c] & UNCERTAIN), "a type is undecided of which only the variant is asked for")
-        CHECK(a.here[x.name] == a.round and not a.definition[x.name] & APART, "or it refers to an odd one")
+        CHECK(not (a.tint[c] or a.marks[c] & UNCERTAIN), "a type is undecided although only its variant is asked for")
+        CHECK(a.here[x.name] == a.round and not a.definition[x.name] & APART, "a variant refers to an odd type")
         defined = a.definition[x.name] != 0
         if x.known[defined] == 0:
             x.known[defined] = variant(e, a, c)

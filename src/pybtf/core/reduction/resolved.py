@@ -248,7 +248,7 @@ def push_resolved(e: cython.pointer[Encoder], a: cython.pointer[Analysis], k: ui
     resolved: cython.pointer[U32s] = cython.address(e.resolved)
     CHECK(a.usual[k] != 0, "a declaration is resolved to nothing")
     CHECK(not a.marks[a.usual[k]] & (UNCERTAIN | WILD), "a declaration is resolved to an uncertain type")
-    CHECK(not is_mixed(a, a.usual[k]) or u < a.first_odd[a.usual[k]], "or to one that may be an odd one")
+    CHECK(not is_mixed(a, a.usual[k]) or u < a.first_odd[a.usual[k]], "a declaration is resolved to an odd type")
     while c:
         if not a.marks[c] & FULL:
             if not (u32s_push(resolved, c) and u32s_push(resolved, a.usual[k]) and u32s_push(resolved, u)):
@@ -359,7 +359,7 @@ def list_resolved(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cy
     for k in range(1, a.n):
         if not a.marks[k] & CONFLICT or a.event[k] == NO_UNIT:
             continue
-        CHECK(a.event[k] < a.contact[k], "a declaration is resolved that may be so otherwise")
+        CHECK(a.event[k] < a.contact[k], "a declaration is resolved that may have another definition")
         if push_resolved(e, a, k, a.event[k]):
             return 1
     if list_met(e, a):

@@ -95,7 +95,7 @@ def make_record(
         r[3] = third
         r[4] = 0  # the index type, when the list is assembled
         r[5] = w[REC_HEAD]
-    CHECK(wire_size(r) <= LARGEST, "a type that is made has more members than are counted")
+    CHECK(wire_size(r) <= LARGEST, "a type that is made has more members than were counted")
     e.kept_words.n += wire_size(r)
     if not typed:
         return RESTORED

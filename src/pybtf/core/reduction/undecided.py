@@ -319,7 +319,7 @@ def tint_users(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint3
             continue
         a.tint[c] |= UNDECIDED
         to = only_definition(a, c)
-        CHECK(to == 0 or a.tint[to] & UNDECIDED, "another type is undecided than the only one in question")
+        CHECK(to == 0 or a.tint[to] & UNDECIDED, "the only type in question is not undecided")
         CHECK(a.odd_units[c] <= a.odd_units[to], "there are more pointers to an odd type than units with it")
         if to == 0 or a.settled[c] == NO_UNIT or a.odd_units[c] != a.odd_units[to]:
             new = True

@@ -226,7 +226,7 @@ class Shower:
                     plan.shown = True
             self.check()
             if plan.endless:
-                self.view.fail(id, 0, f"members of type {id} move without end", "a struct that can be reorganized")
+                self.view.fail(id, 0, f"members of type {id} would move for ever", "a struct that can be reorganized")
             self.s.format.biggest = biggest
             text = self.text(id)
             return text, view_record(self.s.v, id)[2], done
