@@ -102,7 +102,7 @@ def test_on_a_base() -> None:
     check(types, own, 102, base_strings=below, first=100)
     check([], b"", 100, base_strings=below, first=100)
     for spoilt_types, what in (
-        ([(POINT + 1, *types[0][1:]), types[1]], "inside"),
+        ([(POINT + 1, *types[0][1:]), types[1]], "in the middle of a string"),
         ([types[0], (0, info(2), 102)], "type 101 refers to type 102"),
         ([(X + 2, *types[0][1:]), types[1]], "beyond"),
     ):

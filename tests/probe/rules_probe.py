@@ -70,6 +70,7 @@ from cython.cimports.pybtf.core.model.dwarf_unit import (
 )
 from cython.cimports.pybtf.core.model.faults import Fault
 from cython.cimports.pybtf.core.model.function_state import State
+from cython.cimports.pybtf.core.run import Run
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_free
 
 # ---------------------------------------------------------------- records of BTF
@@ -531,7 +532,7 @@ def described(run: Inputs, c: uint32_t) -> str:
     return f"struct {name} of {r[REC_THIRD]}" if kind == KIND_STRUCT else name
 
 
-def probe_kept(run: Inputs):
+def probe_kept(run: Run):
     """What became of the types of a run that notes DIEs, once it has encoded: of each unit whether it is kept whole,
     and its types, each as (class, apart?, kept?, id); and of each declaration of which the de-duplication was told the
     id of the definition, and the unit by whose end it is resolved. Ids are those of what types were mapped to.

@@ -1,4 +1,4 @@
-"""What an encoding reads and writes: the base of `Run` that has all its fields.
+"""What an encoding works on: its files, and the tables that all of it shares.
 
 The files come one after the other (`next_file`); sections are pointed at where they are, mapped or unpacked, and their
 buffers are held as long as this object. Unit headers are read here (`scan`); what follows is in ring.py and run.py.
@@ -18,12 +18,10 @@ from cython.cimports.pybtf.core.context import (
 )
 from cython.cimports.pybtf.core.dedup.base import Base
 from cython.cimports.pybtf.core.elf.function_table import FunctionTable
-from cython.cimports.pybtf.core.encode.emit import Layout
 from cython.cimports.pybtf.core.encode.encoder import Encoder, encoder_free, encoder_init
 from cython.cimports.pybtf.core.functions.calling_convention import machine_init
 from cython.cimports.pybtf.core.functions.variables import SectionRange
 from cython.cimports.pybtf.core.model.debug_sections import N_SPANS, DebugSections, Span, SplitUnit, spans_of
-from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
 from cython.cimports.pybtf.core.model.losses import Losses, losses_free
 from cython.cimports.pybtf.core.model.options import (
     OPT_DEGRADE,
@@ -47,7 +45,6 @@ from cython.cimports.pybtf.core.support.check import STATIC_CHECK
 from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG
 from cython.cimports.pybtf.core.support.memory import u64s_free
 from cython.cimports.pybtf.core.support.met_table import met_delete
-from cython.cimports.pybtf.core.support.monitor import *
 from cython.cimports.pybtf.core.unit_headers import scan_units
 from cython.cimports.pybtf.core.values.stored_payload import DIGEST_BYTES
 from cython.cimports.pybtf.core.values.unit_read import PayloadUnit
@@ -78,27 +75,14 @@ class Inputs:
     def __cinit__(self, *_, **__):
         memset(cython.address(self.x), 0, cython.sizeof(Context))
         memset(cython.address(self.e), 0, cython.sizeof(Encoder))
-        memset(cython.address(self.layout), 0, cython.sizeof(Layout))
         memset(cython.address(self.losses), 0, cython.sizeof(Losses))
-        self.own_words = 0
-        self.values = cython.NULL
-        self.map = self.own_map = cython.NULL
         self.section_names = cython.NULL
-        monitor_init(cython.address(self.monitor))
 
     def __dealloc__(self):
-        i: uint32_t
-        if self.values != cython.NULL:
-            for i in range(self.window):
-                value_free(cython.address(self.values[i]))
-        free(self.values)
-        free(self.own_map)  # `base` cannot be asked: the garbage collector may have cleared it
-        free(self.layout.number)
         free(self.section_names)
         losses_free(cython.address(self.losses))
         encoder_free(cython.address(self.e))
         context_free(cython.address(self.x))
-        monitor_destroy(cython.address(self.monitor))
 
     def __init__(
         self,
@@ -113,7 +97,6 @@ class Inputs:
         names,
         languages,
         only_languages,
-        jobs,
         info_file=None,
         without=(),
         base: Base = None,
@@ -139,8 +122,6 @@ class Inputs:
         """
         self.functions = symbols if functions is None else functions
         self.buffers = []
-        self.failures = {}
-        self.held = {}
         self.x.little = little
         self.x.options = options
         self.x.tracing = tracing
@@ -155,17 +136,10 @@ class Inputs:
         self.set_file(sections, symbols, machine, info_file)
         self.base = base
         self.variables = ranges, names, force
-        self.renamed = set()
         self.set_languages(languages, only_languages)
-        # One worker encodes a unit right after it has decoded it. Of several, each may be a few units ahead of a large
-        # one at the head of the ring.
-        self.window = 4 * jobs + 4 if jobs > 1 else 1
-        self.values = cython.cast(cython.pointer[UnitValue], calloc(self.window, cython.sizeof(UnitValue)))
         self.e.table = self.x.table
         self.e.options = options
         self.first = 1
-        if self.values == cython.NULL:
-            raise MemoryError
         if not later:
             self.start()
 
@@ -208,7 +182,7 @@ class Inputs:
         self.x.merge = False
         free(self.x.headers)
         self.x.headers = cython.NULL
-        self.x.n_units = self.units = self.claimed = self.consumed = 0
+        self.x.n_units = self.units = 0
         memset(cython.address(self.x.sections), 0, cython.sizeof(self.x.sections))
         self.set_file(sections, symbols, machine, info_file)
         # Its records have names by offsets, of which each file has its own.
@@ -410,18 +384,6 @@ class Inputs:
         with cython.nogil:
             found = context_is_one(cython.address(self.x), cython.address(self.bad), cython.address(self.bad_unit))
         return found
-
-    def close(self):
-        """Gives back what belongs to the base, for the next run on it. To be called last, whatever happened."""
-        if self.space is None:
-            return
-        self.space.r.words = self.e.words
-        self.space.r.offs = self.e.offs
-        self.e.words.p = cython.NULL
-        self.e.offs.p = cython.NULL
-        self.map = cython.NULL
-        self.base.give(self.space)
-        self.space = None
 
     @cython.cfunc
     def text(self, sid: uint32_t):

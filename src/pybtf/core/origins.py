@@ -36,6 +36,7 @@ from cython.cimports.pybtf.core.dwarf.walk_state import (
     walker_free,
     walker_init,
 )
+from cython.cimports.pybtf.core.encode.emit import Layout
 from cython.cimports.pybtf.core.encode.encoder import APART, Encoder, KeptUnit
 from cython.cimports.pybtf.core.inputs import Inputs
 from cython.cimports.pybtf.core.model.encoded_unit import COUNT_VARIABLES
@@ -213,8 +214,15 @@ class Origins:
     """Of a run that has noted DIEs, and is no longer at work."""
 
     @cython.cfunc
-    def bind(self, run: Inputs):
+    def bind(
+        self,
+        run: Inputs,
+        map: cython.pointer[cython.pointer[uint32_t]],
+        layout: cython.pointer[cython.const[Layout]],
+    ):
         self.run = run
+        self.map = map
+        self.layout = layout
 
     def types(self):
         """Of each own type, in the order of their ids, three words: the DIE of its first definition, or if there is
@@ -222,16 +230,22 @@ class Origins:
         All 0: it is of no DIE.
         """
         run: Inputs = self.run
-        n: uint32_t = run.layout.types - 1
+        n: uint32_t = self.layout.types - 1
         found: cython.pointer[uint32_t]
         found = cython.cast(cython.pointer[uint32_t], calloc(3 * cython.cast(cython.size_t, n) + 1, 4))
         if found == cython.NULL:
             raise MemoryError
         try:
-            if run.map != cython.NULL and run.layout.number != cython.NULL:
+            if self.map[0] != cython.NULL and self.layout.number != cython.NULL:
                 with cython.nogil:
                     trace_types(
-                        cython.address(run.e), run.map, run.layout.number, run.first, run.base is not None, found, n
+                        cython.address(run.e),
+                        self.map[0],
+                        self.layout.number,
+                        run.first,
+                        run.base is not None,
+                        found,
+                        n,
                     )
             return PyBytes_FromStringAndSize(
                 cython.cast(cython.p_char, found), 12 * cython.cast(cython.Py_ssize_t, n)

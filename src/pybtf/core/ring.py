@@ -17,10 +17,10 @@ takes them: from memory, from a file that it reads itself (`take_stored`), or, w
 import cython
 from cython.cimports.cpython.object import PyObject
 from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
-from cython.cimports.libc.stdlib import free, malloc
+from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.pybtf.core.classes.plain_names import plain_name
 from cython.cimports.pybtf.core.dwarf.walk_state import unit_ending_after, walker_shed
-from cython.cimports.pybtf.core.elf.function_table import functable_head
+from cython.cimports.pybtf.core.elf.function_table import FunctionTable, functable_head
 from cython.cimports.pybtf.core.encode.append_unit import keep_again, keep_unit
 from cython.cimports.pybtf.core.encode.encoder import ENCODE_ARENA, ENCODE_EFFORT, ENCODE_MEMORY, encoder_fail
 from cython.cimports.pybtf.core.inputs import Inputs, point_at
@@ -51,6 +51,36 @@ from pybtf.core.support.mapped_file import own
 @cython.cclass
 class Ring(Inputs):
     """An encoding whose units are decoded and encoded; and what was wrong with them."""
+
+    def __cinit__(self, *_, **__):
+        self.values = cython.NULL
+        monitor_init(cython.address(self.monitor))
+
+    def __dealloc__(self):
+        i: uint32_t
+        if self.values != cython.NULL:
+            for i in range(self.window):
+                value_free(cython.address(self.values[i]))
+        free(self.values)
+        monitor_destroy(cython.address(self.monitor))
+
+    def __init__(self, sections, symbols: FunctionTable, *, jobs, **others):
+        """`jobs`: how many workers there are at most; `others`: see `Inputs`."""
+        self.renamed = set()
+        self.failures = {}
+        self.held = {}
+        # One worker encodes a unit right after it has decoded it. Of several, each may be a few units ahead of a large
+        # one at the head of the ring.
+        self.window = 4 * jobs + 4 if jobs > 1 else 1
+        self.values = cython.cast(cython.pointer[UnitValue], calloc(self.window, cython.sizeof(UnitValue)))
+        if self.values == cython.NULL:
+            raise MemoryError
+        super().__init__(sections, symbols, **others)
+
+    def next_file(self, sections, symbols: FunctionTable, *, machine, info_file=None):
+        """See `Inputs`."""
+        super().next_file(sections, symbols, machine=machine, info_file=info_file)
+        self.claimed = self.consumed = 0
 
     @cython.cfunc
     @cython.nogil

@@ -1,9 +1,13 @@
 """One encoding: `Run`, and of its passes those that follow the last unit.
 
-The inputs are in inputs.py, the hand-over of units to the encoder is in ring.py, from which `Run` inherits. Here are,
-in the order in which pipeline/passes.py calls them: `certify` (more is kept), `combine` and `finish` (one list of all
-types, with functions and variables), `deduplicate`, `lay_out`, `write_types` and `write_strings` (the bytes), and
-`data`, which checks them. `distill`, `other_sizes`, `facts` and the rest say more of a run that has come to its end.
+`Run` inherits from `Ring`, which hands units to the encoder, and that from `Inputs`, which has the files and the shared
+tables. Each of the three has its own fields and frees them. They are bases and not parts because Python calls methods
+of all three on one object, and because an object file (export.py) needs the first two without what is here.
+
+Here are, in the order in which pipeline/passes.py calls them: `certify` (more is kept), `combine` and `finish` (one
+list of all types, with functions and variables), `deduplicate`, `lay_out`, `write_types` and `write_strings` (the
+bytes), and `data`, which checks them. `distill`, `other_sizes`, `facts` and the rest say more of a run that has come to
+its end, and `close` ends it.
 """
 
 import cython
@@ -56,6 +60,15 @@ MAX_SIZE = cython.declare(uint64_t, 0xFFFFFFFF)  # bytes of types and strings: o
 @cython.cclass
 class Run(Ring):
     """An encoding from its inputs to its bytes."""
+
+    def __cinit__(self, *_, **__):
+        memset(cython.address(self.layout), 0, cython.sizeof(Layout))
+        self.own_words = 0
+        self.map = self.own_map = cython.NULL
+
+    def __dealloc__(self):
+        free(self.own_map)  # `base` cannot be asked: the garbage collector may have cleared it
+        free(self.layout.number)
 
     def certify(self):
         """Has more types kept where dropping them could change a byte. Prepares `work` for the units that are decoded
@@ -300,7 +313,7 @@ class Run(Ring):
     def origins(self):
         """Where types and functions are from; see origins.py. After `data`, of a run that notes DIEs."""
         origins: Origins = Origins()
-        origins.bind(self)
+        origins.bind(self, cython.address(self.map), cython.address(self.layout))
         return origins
 
     def search(self):
@@ -338,3 +351,15 @@ class Run(Ring):
             "classes": self.x.classes.n - 1,
             "strings": self.x.strings.n - 1,
         }
+
+    def close(self):
+        """Gives back what belongs to the base, for the next run on it. To be called last, whatever happened."""
+        if self.space is None:
+            return
+        self.space.r.words = self.e.words
+        self.space.r.offs = self.e.offs
+        self.e.words.p = cython.NULL
+        self.e.offs.p = cython.NULL
+        self.map = cython.NULL
+        self.base.give(self.space)
+        self.space = None
