@@ -223,7 +223,6 @@ def dedup_btf(
     number: cython.pointer[uint32_t] = cython.NULL
     words: cython.size_t = 0
     strings: cython.ulonglong
-    view: cython.pointer[cython.uchar]
     swap: cython.bint
     header = wire_header(data, name, below is not None)
     swap, _, _, str_at, str_len = header
@@ -257,21 +256,38 @@ def dedup_btf(
         if dedup_run(cython.address(input), space.r.map, cython.address(error)) == DEDUP_OK:
             words = wire_compact(input.words, input.offs, input.first_own, input.n, space.r.map, number)
     free(number)
-    if error.code == DEDUP_MEMORY:
-        raise MemoryError
     if error.code != DEDUP_OK:
-        found, expected = REASONS[error.code]
-        at = 0
-        if error.id >= input.first_own:
-            at = 4 * (input.offs[error.id] - input.offs[input.first_own])
-        raise InputError(Place(name, "types", at), found.format(id=error.id), expected)
+        raise failure(name, cython.address(input), cython.address(error))
+    out = raw_result(cython.address(input), words, data[str_at : str_at + str_len], swap)
+    if below is not None:
+        below.give(space)
+    return out
+
+
+@cython.cfunc
+def failure(
+    name: str, input: cython.pointer[cython.const[DedupInput]], error: cython.pointer[cython.const[DedupError]]
+):
+    """The exception for a de-duplication of raw BTF that has failed."""
+    if error.code == DEDUP_MEMORY:
+        return MemoryError()
+    found, expected = REASONS[error.code]
+    at = 0
+    if error.id >= input.first_own:
+        at = 4 * (input.offs[error.id] - input.offs[input.first_own])
+    return InputError(Place(name, "types", at), found.format(id=error.id), expected)
+
+
+@cython.cfunc
+def raw_result(
+    input: cython.pointer[cython.const[DedupInput]], words: cython.size_t, strings: bytes, swap: cython.bint
+) -> bytes:
+    """Raw BTF of the own types that are left, which have so many words."""
     out: bytearray = bytearray(WIRE_HEADER + 4 * words)
-    view = out
-    wire_store_header(view, cython.cast(uint32_t, 4 * words), str_len, swap)
+    view: cython.pointer[cython.uchar] = out
+    wire_store_header(view, cython.cast(uint32_t, 4 * words), cython.cast(uint32_t, len(strings)), swap)
     with cython.nogil:
         if words:
             wire_store(view + WIRE_HEADER, input.words + input.offs[input.first_own], words, swap)
-    out += data[str_at : str_at + str_len]
-    if below is not None:
-        below.give(space)
+    out += strings
     return bytes(out)

@@ -174,6 +174,81 @@ def is_one_unit(e: cython.pointer[Encoder]) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def room_for(e: cython.pointer[Encoder]) -> cython.size_t:
+    """Bytes of all arrays of `place_arrays`: by class two of 64 bits, 20 of 32, `variants`, `marks`, `tint` and
+    `watch`; by unit `odd`.
+    """
+    return e.classes.n * (2 * 8 + 20 * 4 + cython.sizeof(Variants) + 2 + 1 + 1) + e.n_kept
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def place_arrays(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], room: cython.pointer[uint64_t]
+) -> cython.void:
+    """Has the arrays point into `room`."""
+    n: cython.size_t = e.classes.n
+    at: cython.pointer[uint32_t]
+    a.n = cython.cast(uint32_t, n)
+    a.blind = room
+    a.shape = a.blind + n
+    at = cython.cast(cython.pointer[uint32_t], a.shape + n)
+    a.key = at
+    a.full = at + n
+    a.declared = at + 2 * n
+    a.first_member = at + 3 * n
+    a.next_member = at + 4 * n
+    a.visited = at + 5 * n
+    a.depth = at + 6 * n
+    a.usual = at + 7 * n
+    a.count = a.odd_units = at + 8 * n
+    a.here = at + 9 * n
+    a.definition = at + 10 * n
+    a.first_odd = at + 11 * n
+    a.slots_at = at + 12 * n
+    a.n_slots = at + 13 * n
+    a.masks_at = at + 14 * n
+    a.event = at + 15 * n
+    a.contact = at + 16 * n
+    a.users = at + 17 * n
+    a.settled = at + 18 * n
+    a.next_key = at + 19 * n
+    a.variants = cython.cast(cython.pointer[Variants], at + 20 * n)
+    a.marks = cython.cast(cython.pointer[uint16_t], a.variants + n)
+    a.tint = cython.cast(cython.pointer[uint8_t], a.marks + n)
+    a.watch = a.tint + n
+    a.odd = a.watch + n
+    CHECK(
+        a.odd + e.n_kept == cython.cast(cython.pointer[uint8_t], room) + room_for(e),
+        "the arrays do not fill their room",
+    )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def free_lists(a: cython.pointer[Analysis]) -> cython.void:
+    """Frees what has grown in the course of the analysis."""
+    free(a.first_key)
+    free(a.slots)
+    free(a.masks)
+    u32s_free(cython.address(a.common))
+    u32s_free(cython.address(a.before))
+    u32s_free(cython.address(a.links))
+    u32s_free(cython.address(a.todo))
+    u32s_free(cython.address(a.watched))
+    u32s_free(cython.address(a.tracked))
+    u32s_free(cython.address(a.plain))
+    u32s_free(cython.address(a.met))
+    u32s_free(cython.address(a.firsts))
+    u32s_free(cython.address(a.more))
+    u32s_free(cython.address(a.scratch))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def certify(e: cython.pointer[Encoder]) -> cython.int:
     """Has more kept where it must be; fills `e.redo` with the units that are decoded again for that, in order.
 
@@ -181,65 +256,19 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
     """
     a: Analysis
     n: cython.size_t = e.classes.n
-    size: cython.size_t
     status: cython.int = 1
-    at: cython.pointer[uint32_t]
     room: cython.pointer[uint64_t]
     e.redo.n = 0
     if e.keep_all or is_one_unit(e):
         return 0
     memset(cython.address(a), 0, cython.sizeof(Analysis))
-    # By class: two arrays of 64 bits, 20 of 32, `variants`, `marks`, `tint` and `watch`; by unit: `odd`.
-    size = n * (2 * 8 + 20 * 4 + cython.sizeof(Variants) + 2 + 1 + 1) + e.n_kept
-    room = cython.cast(cython.pointer[uint64_t], calloc(1, size))
+    room = cython.cast(cython.pointer[uint64_t], calloc(1, room_for(e)))
     if room != cython.NULL:
-        a.n = cython.cast(uint32_t, n)
-        a.blind = room
-        a.shape = a.blind + n
-        at = cython.cast(cython.pointer[uint32_t], a.shape + n)
-        a.key = at
-        a.full = at + n
-        a.declared = at + 2 * n
-        a.first_member = at + 3 * n
-        a.next_member = at + 4 * n
-        a.visited = at + 5 * n
-        a.depth = at + 6 * n
-        a.usual = at + 7 * n
-        a.count = a.odd_units = at + 8 * n
-        a.here = at + 9 * n
-        a.definition = at + 10 * n
-        a.first_odd = at + 11 * n
-        a.slots_at = at + 12 * n
-        a.n_slots = at + 13 * n
-        a.masks_at = at + 14 * n
-        a.event = at + 15 * n
-        a.contact = at + 16 * n
-        a.users = at + 17 * n
-        a.settled = at + 18 * n
-        a.next_key = at + 19 * n
-        a.variants = cython.cast(cython.pointer[Variants], at + 20 * n)
-        a.marks = cython.cast(cython.pointer[uint16_t], a.variants + n)
-        a.tint = cython.cast(cython.pointer[uint8_t], a.marks + n)
-        a.watch = a.tint + n
-        a.odd = a.watch + n
-        CHECK(a.odd + e.n_kept == cython.cast(cython.pointer[uint8_t], room) + size, "the arrays do not fill the room")
+        place_arrays(e, cython.address(a), room)
         memset(a.first_odd, 0xFF, n * 4)
         a.effort = EFFORT_BASE + EFFORT_PER_CLASS * n + EFFORT_PER_TYPE * e.class_list.n
         status = analyse(e, cython.address(a))
         note_digests(e, cython.address(a))
-        free(a.first_key)
-        free(a.slots)
-        free(a.masks)
-        u32s_free(cython.address(a.common))
-        u32s_free(cython.address(a.before))
-        u32s_free(cython.address(a.links))
-        u32s_free(cython.address(a.todo))
-        u32s_free(cython.address(a.watched))
-        u32s_free(cython.address(a.tracked))
-        u32s_free(cython.address(a.plain))
-        u32s_free(cython.address(a.met))
-        u32s_free(cython.address(a.firsts))
-        u32s_free(cython.address(a.more))
-        u32s_free(cython.address(a.scratch))
+        free_lists(cython.address(a))
     free(room)
     return encoder_fail(e, ENCODE_MEMORY) if status else 0

@@ -147,6 +147,61 @@ def put_inside(t: cython.pointer[Text], level: uint32_t, f: cython.pointer[Facts
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def put_sums(t: cython.pointer[Text], level: uint32_t, f: cython.pointer[Facts]) -> cython.void:
+    """Of a struct with holes: how much of it members take, and how much the holes."""
+    if f.sum_members:
+        line(t, level, b"sum members: ", f.sum_members)
+        if f.holes:
+            more(t, b", holes: ", f.holes)
+            more(t, b", sum holes: ", f.hole_bytes)
+        put(t, b" */\n")
+    if f.sum_bits:
+        line(t, level, b"sum bitfield members: ", f.sum_bits)
+        put(t, b" bits")
+        if f.bit_holes:
+            more(t, b", bit holes: ", f.bit_holes)
+            more(t, b", sum bit holes: ", f.bit_hole_bits)
+            put(t, b" bits")
+        else:
+            more(t, b" (", f.sum_bits // 8)
+            put(t, b" bytes)")
+        put(t, b" */\n")
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_flexible(t: cython.pointer[Text], level: uint32_t, f: cython.pointer[Facts]) -> cython.void:
+    """How many members have a flexible array, at their end and before it."""
+    put_many(t, 9, level)
+    put(t, b"/* flexible array members: ")
+    if f.flexible_end:
+        more(t, b"end: ", f.flexible_end)
+    if f.flexible_middle:
+        more(t, b", middle: " if f.flexible_end else b"middle: ", f.flexible_middle)
+    put(t, b" */\n")
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_biggest(s: cython.pointer[Show], level: uint32_t, f: cython.pointer[Facts]) -> cython.void:
+    """The first member with the biggest element."""
+    t: cython.pointer[Text] = cython.address(s.out)
+    put_many(t, 9, level)
+    put(t, b"/* first biggest size base type member: ")
+    if f.biggest_name:
+        put(t, view_name(s.v, f.biggest_name))
+    else:
+        put(t, b"(null)")
+    more(t, b" ", f.biggest_offset)
+    more(t, b" ", f.biggest_size)
+    put(t, b" */\n")
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def put_summary(
     s: cython.pointer[Show], r: cython.pointer[cython.const[uint32_t]], f: cython.pointer[Facts], level: uint32_t,
     base: uint32_t
@@ -161,23 +216,7 @@ def put_summary(
     more(t, b", members: ", wire_vlen(r))
     put(t, b" */\n")
     if f.holes or f.bit_holes:
-        if f.sum_members:
-            line(t, level, b"sum members: ", f.sum_members)
-            if f.holes:
-                more(t, b", holes: ", f.holes)
-                more(t, b", sum holes: ", f.hole_bytes)
-            put(t, b" */\n")
-        if f.sum_bits:
-            line(t, level, b"sum bitfield members: ", f.sum_bits)
-            put(t, b" bits")
-            if f.bit_holes:
-                more(t, b", bit holes: ", f.bit_holes)
-                more(t, b", sum bit holes: ", f.bit_hole_bits)
-                put(t, b" bits")
-            else:
-                more(t, b" (", f.sum_bits // 8)
-                put(t, b" bytes)")
-            put(t, b" */\n")
+        put_sums(t, level, f)
     if f.padding:
         line(t, level, b"padding: ", f.padding)
         put(t, b" */\n")
@@ -192,26 +231,12 @@ def put_summary(
             more(t, b", sum forced holes: ", f.forced_bytes)
         put(t, b" */\n")
     if f.flexible_end or f.flexible_middle:
-        put_many(t, 9, level)
-        put(t, b"/* flexible array members: ")
-        if f.flexible_end:
-            more(t, b"end: ", f.flexible_end)
-        if f.flexible_middle:
-            more(t, b", middle: " if f.flexible_end else b"middle: ", f.flexible_middle)
-        put(t, b" */\n")
+        put_flexible(t, level, f)
     if last:
         line(t, level, b"last cacheline: ", last)
         put(t, b" bytes */\n")
     if s.format.biggest and f.biggest:
-        put_many(t, 9, level)
-        put(t, b"/* first biggest size base type member: ")
-        if f.biggest_name:
-            put(t, view_name(s.v, f.biggest_name))
-        else:
-            put(t, b"(null)")
-        more(t, b" ", f.biggest_offset)
-        more(t, b" ", f.biggest_size)
-        put(t, b" */\n")
+        put_biggest(s, level, f)
 
 
 @cython.cfunc
