@@ -184,7 +184,7 @@ def test_names_in_the_middle_of_each_other() -> None:
         builder.add(Int("", 4, 32))
         builder._words[4 * n] = at + n
     long = BTF.from_bytes(builder.tobytes())
-    with pytest.raises(InputError, match="in the middle of each other"):
+    with pytest.raises(InputError, match="that begin inside others"):
         Builder().append(long)
     short = bytearray(written(Int("abcd", 4, 32), Int("cd", 4, 32)))
     short[24 + 16] = 3
