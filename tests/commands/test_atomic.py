@@ -18,7 +18,7 @@ from types import SimpleNamespace
 import pytest
 
 from pybtf.elf import atomic
-from pybtf.elf.atomic import not_written, require_folder, write_file
+from pybtf.elf.atomic import not_written, require_writable, write_file
 from pybtf.errors import OutputError
 from tests.builders.elfchecks import environment, need, python
 
@@ -397,8 +397,8 @@ def test_standard_output_without_links_in_dev(tmp_path: Path) -> None:
         setattr(os, name, bare(getattr(os, name), "/dev"))
     for name in ("stat", "open"):
         setattr(os, name, bare(getattr(os, name), "/dev", sys.argv[1]))
-    from pybtf.elf.atomic import require_folder, write_file
-    require_folder("/dev/stdout")
+    from pybtf.elf.atomic import require_writable, write_file
+    require_writable("/dev/stdout")
     write_file("/dev/stdout", b"new")
     write_file(sys.argv[1], b"er")
     """
@@ -563,15 +563,18 @@ def test_full_disk(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_nobody_may_write_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that is there may be one that is written to; another cannot be made."""
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    """A fifo that is there is written to as it is; a file can be neither made nor replaced."""
     (tmp_path / "there").touch()
-    require_folder(str(tmp_path / "there"))
+    monkeypatch.setattr(os, "access", lambda path, *_, **__: path == str(tmp_path / "there"))
+    os.mkfifo(tmp_path / "fifo")
+    require_writable(str(tmp_path / "fifo"))
     with pytest.raises(OutputError, match="no permission to write in"):
-        require_folder(str(tmp_path / "new"))
+        require_writable(str(tmp_path / "there"))
+    with pytest.raises(OutputError, match="no permission to write in"):
+        require_writable(str(tmp_path / "new"))
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_RDONLY))
     with pytest.raises(OutputError, match="the filesystem is read-only"):
-        require_folder(str(tmp_path / "new"))
+        require_writable(str(tmp_path / "new"))
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:

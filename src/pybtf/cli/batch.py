@@ -17,7 +17,8 @@ from pybtf.batch import encode_one, share
 from pybtf.cli import console, summary
 from pybtf.cli.faults import BUG, FAILED, bug, explain, named, trace
 from pybtf.cli.progress import Progress
-from pybtf.cli.request import Request, same, spare_companions, tell_warnings, warn_of_written, write_report
+from pybtf.cli.request import Request, path_of, same, spare_companions, tell_warnings, warn_of_written, write_report
+from pybtf.elf.atomic import require_writable
 from pybtf.elf.mapped import TRUNCATED, mapped
 from pybtf.elf.packed import require_plain
 from pybtf.errors import DEGRADED, OutputError, UsageError
@@ -185,6 +186,10 @@ def _check_targets(tasks: list[Task], request: Request, options: EncodeOptions) 
             raise OutputError(f"{folder}: is a file, not a folder") from error
         except OSError as error:
             raise OutputError(f"{folder}: the folder cannot be made: {error.strerror}") from error
+        if not os.access(folder or ".", os.W_OK | os.X_OK):
+            raise OutputError(f"{folder}: no permission to write in this folder. Name another place.")
+    if request.report is not None:
+        require_writable(path_of(request.report))
 
 
 def _encode_all(

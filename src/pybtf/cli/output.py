@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def checked(output: str | None, inputs: Iterable[str], option: str = "-o") -> str:
-    """The name of OUT. Raises UsageError if there is none, if it is one of `inputs`, or a terminal."""
+    """The name of OUT. Raises UsageError if there is none, if it is one of `inputs`, or a terminal, and
+    `OutputError` if it cannot be written.
+    """
     if output is None:
         raise UsageError("missing option '-o OUT'; - is standard output")
     if output == STDOUT:
@@ -55,7 +57,9 @@ def opened(file: str, base: str | None, output: str | None) -> list[str]:
 
 
 def spared(option: str, output: str | None, inputs: Iterable[str], metavar: str = "OUT") -> None:
-    """Raise UsageError if a picture, or another result, would be written over one of `inputs` (`-`: standard input)."""
+    """Raise UsageError if a picture, or another result, would replace one of `inputs` (`-`: standard input), and
+    `OutputError` if it cannot be written: before there is work that would be for nothing.
+    """
     if output in (None, STDOUT):
         return
     for name in inputs:
@@ -63,6 +67,9 @@ def spared(option: str, output: str | None, inputs: Iterable[str], metavar: str 
             raise UsageError(f"{option} {metavar} is the input itself, which standard input is read from")
         if same(str(output), name):
             raise UsageError(f"{option} {metavar} is the input {name} itself")
+    from pybtf.elf.atomic import require_writable
+
+    require_writable(str(output))
 
 
 def _is_standard_input(output: str) -> bool:

@@ -19,6 +19,7 @@ from pybtf.cli.request import (
     warn_of_written,
     write_report,
 )
+from pybtf.elf.atomic import require_writable
 from pybtf.errors import DEGRADED, UsageError, printable
 from pybtf.options import EncodeOptions
 from pybtf.support import TYPE_CHECKING
@@ -39,10 +40,13 @@ def run(request: Request, options: EncodeOptions, encode: Encode | None = None) 
     `encode`: what makes the BTF, if not from the DWARF of the files.
     """
     _check_targets(request, options)
-    if request.report is not None:
-        from pybtf.elf.atomic import require_folder
-
-        require_folder(path_of(request.report))  # it is written last
+    outputs = (
+        ("--detached OUT", request.detached), ("--report JSON", request.report),
+        ("--provenance FILE", request.provenance),
+    )  # fmt: skip
+    for _, output in outputs:
+        if output is not None:
+            require_writable(path_of(output))
     from pybtf.core.support.malloc_tuning import part_memory
     from pybtf.elf.mapped import mapped
 
@@ -50,10 +54,6 @@ def run(request: Request, options: EncodeOptions, encode: Encode | None = None) 
         part_memory()
     with mapped(request.files[0], bar=console.is_terminal()):
         try:
-            outputs = (
-                ("--detached OUT", request.detached), ("--report JSON", request.report),
-                ("--provenance FILE", request.provenance),
-            )  # fmt: skip
             spare_companions(outputs, request.files, options.dwp)
             report = _run(request, options, encode or _encode)
         except MemoryError as error:

@@ -410,17 +410,23 @@ class explained:
             raise OutputError(not_written(self._path, error, self._advice)) from error
 
 
-def require_folder(path: str) -> None:
-    """Raise `OutputError` if a file that is to be written later has no folder, or one that nobody may write to."""
-    if path in _STREAMS:
+def require_writable(path: str) -> None:
+    """Raise `OutputError` if a file that is to be written later has no folder, one that nobody may write to, or a
+    name that is taken by what cannot be replaced.
+    """
+    if _own_descriptor(path) is not None:
         return
-    folder = os.path.dirname(os.path.realpath(path)) or "."
-    if not os.path.isdir(folder):
-        number = errno.ENOTDIR if os.path.exists(folder) else errno.ENOENT
-        raise OutputError(not_written(path, OSError(number, "")))
-    if not os.path.exists(path) and not os.access(folder, os.W_OK | os.X_OK):
-        number = errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES
-        raise OutputError(not_written(path, OSError(number, "")))
+    with explained(path):
+        old = _stat_or_none(path)
+        folder = os.path.dirname(os.path.realpath(path)) or "."
+        if not os.path.isdir(folder):
+            raise OSError(errno.ENOTDIR if os.path.exists(folder) else errno.ENOENT, "")
+        if old is not None and stat.S_IFMT(old.st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
+            return
+        if old is not None:
+            _check_replaceable(old, path, "", protected=False)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise OSError(errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES, "")
 
 
 def not_written(path: str, error: OSError, advice: str = "") -> str:
