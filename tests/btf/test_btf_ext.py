@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import lzma
 import random
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -163,6 +166,20 @@ def test_what_is_no_object(tmp_path: Path) -> None:
             read_object(tmp_path / "x")
     with pytest.raises(InputError, match="no such file"):
         read_object(tmp_path / "none")
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
+def test_an_object_that_is_compressed(compress: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    packed = tmp_path / "core.o.packed"
+    packed.write_bytes(compress((FOLDER / "core.o").read_bytes()))
+    btf, ext = read_object(packed)
+    known, plain = read_object(FOLDER / "core.o")
+    assert ext is not None
+    assert plain is not None
+    assert (btf.data, ext.data, str(ext.place)) == (known.data, plain.data, f"{packed}: .BTF.ext+0x0")
+    packed.write_bytes(compress(known.data))
+    with pytest.raises(InputError, match="expected a BPF object"):
+        read_object(packed)
 
 
 def test_names_that_are_parts_of_each_other() -> None:

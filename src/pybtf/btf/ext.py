@@ -20,8 +20,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from pybtf.arguments import path_of
-from pybtf.btf.elf_sections import ElfSections
-from pybtf.btf.files import check_name
+from pybtf.btf.files import open_file
 from pybtf.btf.header import has_magic
 from pybtf.btf.kinds import MAGIC, VERSION
 from pybtf.btf.reader import BTF
@@ -31,8 +30,11 @@ from pybtf.errors import InputError, Place
 if TYPE_CHECKING:
     import os
 
+    from pybtf.btf.elf_sections import ElfSections
+    from pybtf.core.support.whole_file import WholeFile
+
 SECTION = ".BTF.ext"
-EXPECTED = "a BPF object, an ELF file"
+EXPECTED = "a BPF object, an ELF file, which may be compressed"
 _FIXED = "HBBI"
 _SPAN = "II"
 _SHORTEST = struct.calcsize("<" + _FIXED + 2 * _SPAN)
@@ -227,29 +229,21 @@ class BtfExt:
 
 
 def read_object(path: str | bytes | os.PathLike[str]) -> tuple[BTF, BtfExt | None]:
-    """The BTF of a BPF object, an ELF file, and its `.BTF.ext`, None if it has none.
+    """The BTF of a BPF object, an ELF file, and its `.BTF.ext`, None if it has none. It may be compressed as a whole.
 
     Raises InputError if the file cannot be read, is not an ELF file, or has no BTF or malformed BTF.
     """
     file = path_of(path)
-    check_name(file)
-    try:
-        with open(file, "rb") as stream:
-            start = stream.read(64)
-            if start[:4] != b"\x7fELF":
-                from pybtf.elf.unlike import unlike
 
-                raise unlike(file, start, EXPECTED)
-            if not stream.seekable():
-                from pybtf.unreadable import not_regular
+    def of_raw(data: bytes | WholeFile) -> tuple[bytes, bytes | None]:
+        from pybtf.elf.unlike import unlike
 
-                raise not_regular(file, EXPECTED, pipe=True)
-            elf = ElfSections(stream, file, start)
-            data = elf.contents(".BTF")
-            ext = elf.contents(SECTION) if elf.find(SECTION) is not None else None
-    except OSError as error:
-        from pybtf.unreadable import unreadable
+        raise unlike(file, bytes(data), EXPECTED)
 
-        raise unreadable(file, error, EXPECTED) from error
+    def of_elf(sections: ElfSections) -> tuple[bytes, bytes | None]:
+        data = sections.contents(".BTF")
+        return data, sections.contents(SECTION) if sections.find(SECTION) is not None else None
+
+    data, ext = open_file(file, of_raw, of_elf, expected=EXPECTED)
     btf = BTF(data, None, Place(file, ".BTF", 0))
     return btf, BtfExt(ext, btf, Place(file, SECTION, 0)) if ext is not None else None

@@ -66,10 +66,16 @@ def read_base(path: str | bytes | os.PathLike[str]) -> tuple[bytes | WholeFile, 
 
 
 def open_file(
-    file: str, of_raw: Callable[[bytes | WholeFile], T], of_elf: Callable[[ElfSections], T], *, large: bool = False
+    file: str,
+    of_raw: Callable[[bytes | WholeFile], T],
+    of_elf: Callable[[ElfSections], T],
+    *,
+    large: bool = False,
+    expected: str = EXPECTED,
 ) -> T:
     """What one of the two makes of a file with BTF: `of_raw` of raw BTF, `of_elf` of an ELF file. The file may be
-    compressed as a whole, and may be a pipe. `large`: raw BTF is a `WholeFile` where it can be.
+    compressed as a whole, and may be a pipe. `large`: raw BTF is a `WholeFile` where it can be. `expected`: what
+    messages say that the file was to be.
 
     Raises InputError if the file cannot be read, is nothing of that, is compressed and damaged, or unpacks to too much.
     """
@@ -84,13 +90,13 @@ def open_file(
                     from pybtf.btf.elf_sections import ElfSections
 
                     return of_elf(ElfSections(stream, file, start))
-            check_start(start, file)
+            check_start(start, file, expected)
             data = read_rest(stream, start, file)
     except OSError as error:
         from pybtf.unreadable import unreadable
 
-        raise unreadable(file, error, EXPECTED) from error
-    return from_bytes(data, file, of_raw, of_elf)
+        raise unreadable(file, error, expected) from error
+    return from_bytes(data, file, of_raw, of_elf, expected)
 
 
 def _raw(stream: BufferedReader, large: bool) -> bytes | WholeFile:
@@ -104,7 +110,11 @@ def _raw(stream: BufferedReader, large: bool) -> bytes | WholeFile:
 
 
 def from_bytes(
-    data: bytes, file: str, of_raw: Callable[[bytes | WholeFile], T], of_elf: Callable[[ElfSections], T]
+    data: bytes,
+    file: str,
+    of_raw: Callable[[bytes | WholeFile], T],
+    of_elf: Callable[[ElfSections], T],
+    expected: str = EXPECTED,
 ) -> T:
     """As `open_file`, of what has been read already."""
     packed = not data.startswith((*MAGICS, _ELF))
@@ -122,10 +132,10 @@ def from_bytes(
         return of_elf(ElfSections(BytesIO(data), file, data[:64], packed))
     from pybtf.elf.unlike import unlike
 
-    raise unlike(file, data, EXPECTED)
+    raise unlike(file, data, expected)
 
 
-def check_start(start: bytes, file: str) -> None:
+def check_start(start: bytes, file: str, expected: str = EXPECTED) -> None:
     """Raise `InputError` for what begins as no file with BTF does: it may be a device that never ends."""
     if start.startswith((*MAGICS, _ELF)):
         return
@@ -134,7 +144,7 @@ def check_start(start: bytes, file: str) -> None:
     if not is_packed(start):
         from pybtf.elf.unlike import unlike
 
-        raise unlike(file, start, EXPECTED)
+        raise unlike(file, start, expected)
 
 
 def check_name(file: str) -> None:
