@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import struct
@@ -156,6 +157,27 @@ def test_without_btf_the_dwarf_is_encoded(verify: Verify) -> None:
     status, (result,) = verify(ROOT / "fixtures" / "corruption" / "gcc-O2-dwarf4-obj.elf")
     assert status == 1
     assert "no .BTF_ids section" in result["error"]
+
+
+def test_of_a_folder_the_modules_that_look_up_ids(
+    verify: Verify, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "drivers").mkdir()
+    module = tmp_path / "drivers" / "ids.ko.gz"
+    module.write_bytes(gzip.compress(UNRESOLVED.read_bytes()))
+    (tmp_path / "none.ko").write_bytes((ROOT / "fixtures" / "corruption" / "gcc-O2-dwarf4-obj.elf").read_bytes())
+    (tmp_path / "other").write_bytes(UNRESOLVED.read_bytes())
+    status, results = verify(tmp_path)
+    _, (alone,) = verify(UNRESOLVED)
+    assert (status, results) == (1, [{**alone, "file": str(module)}])
+    assert main(["verify", "--btf-ids", str(tmp_path)]) == 1
+    assert capfd.readouterr().out.endswith("\n1 module of a folder without .BTF_ids\n")
+    assert main(["verify", "--btf-ids", str(tmp_path / "none.ko")]) == 1  # it was named
+    assert "none.ko: no .BTF_ids section" in capfd.readouterr().err
+    assert main(["verify", "--btf-ids", "--btf", str(UNRESOLVED), str(tmp_path)]) == 2
+    (tmp_path / "empty").mkdir()
+    assert main(["verify", "--btf-ids", str(tmp_path / "empty")]) == 1
+    assert "a folder without modules" in capfd.readouterr().err
 
 
 def test_an_empty_section_is_no_btf(verify: Verify, tmp_path: Path) -> None:

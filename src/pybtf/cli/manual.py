@@ -427,9 +427,9 @@ What is asked:
   --strict             Also fail for BTF that a kernel loads although it is odd, wrong or doubtful
 
 Before the link:
-  --btf-ids            Look up the names in .BTF_ids of each FILE (an object, a module, vmlinux) as
-                       resolve_btfids will: those without a type, with several, kfuncs without a tag. If
-                       that is done, compare the ids, and the order of sets. Without .BTF, encode the DWARF
+  --btf-ids            Look up the names in .BTF_ids of each FILE as resolve_btfids will: those without a
+                       type, with several, kfuncs without a tag. If that is done, compare the ids, and the
+                       order of sets. Without .BTF, encode the DWARF. Of a folder: modules with .BTF_ids
   --btf FILE           With --btf-ids: look them up in this BTF
 
 What can be mended:

@@ -9,9 +9,10 @@ from pybtf.cli.faults import explain
 from pybtf.cli.verify import write
 from pybtf.elf.image import ElfImage
 from pybtf.elf.packed import open_module
-from pybtf.errors import UsageError, printable
+from pybtf.errors import UsageError, counted, printable
+from pybtf.inputs import find_inputs
 from pybtf.support import TYPE_CHECKING
-from pybtf.verify.id_lists import check_ids, text
+from pybtf.verify.id_lists import SECTION, check_ids, text
 from pybtf.verify.judge import NEWEST, REJECTED
 from pybtf.verify.task import version_of
 from pybtf.verify.words import version_text
@@ -29,23 +30,34 @@ def verify_ids(
     json: bool,
     quiet: bool,
 ) -> int:
-    """The exit status. The BTF is that in `btf`, else the file's own, else it is encoded from its DWARF."""
+    """The exit status. The BTF is that in `btf`, else the file's own, else it is encoded from its DWARF.
+
+    Of the modules in a folder, those that look up nothing are left out: most do not.
+    """
     if len(base) > 1:
         raise UsageError("--btf-ids takes one --base")
-    if btf is not None and len(files) > 1:
+    inputs = find_inputs(files)
+    if btf is not None and len(inputs) > 1:
         raise UsageError("--btf is of one FILE")
     results: list[dict[str, Any]] = []
-    status = 0
-    for path in files:
+    status = without = 0
+    for each in inputs:
+        path = each.path
         try:
-            result = _check(path, base[0] if base else None, btf, versions)
+            if each.problem is not None:
+                raise each.problem
+            checked = _check(path, base[0] if base else None, btf, versions, optional=path not in files)
+            if checked is None:
+                without += 1
+                continue
+            result = checked
         except Exception as error:
             words, code = explain(error)
             result = {"file": path, "error": words, "status": code}
             status = max(status, code)
         else:
             found = result["findings"]
-            if any(each["severity"] == REJECTED for each in found) or (strict and found):
+            if any(one["severity"] == REJECTED for one in found) or (strict and found):
                 status = max(status, 1)
         results.append(result)
         if json:
@@ -55,6 +67,8 @@ def verify_ids(
         elif not quiet or result["findings"]:
             lines = text(path, result, result["kernel"])
             write("".join(f"{printable(line)}\n" for line in (lines[:1] if quiet else lines)))
+    if without and not (json or quiet):
+        write(f"{counted(without, 'module')} of a folder without {SECTION}\n")
     if json:
         import json as format_
 
@@ -62,8 +76,13 @@ def verify_ids(
     return status
 
 
-def _check(path: str, base: str | None, btf: str | None, versions: list[int]) -> dict[str, Any]:
+def _check(
+    path: str, base: str | None, btf: str | None, versions: list[int], *, optional: bool
+) -> dict[str, Any] | None:
+    """`optional`: None of a file that looks up no ids, which is an error otherwise."""
     with open_module(path) as image:
+        if optional and image.section(SECTION) is None:
+            return None
         version = versions[0] if versions else version_of(_release(image, path) or "") or NEWEST
         result = check_ids(image, _btf(image, path, base, btf), version)
     return {"file": path, "error": None, "kernel": version_text(version), **result}
