@@ -6,6 +6,7 @@ import gzip
 import lzma
 import random
 import struct
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -180,6 +181,14 @@ def test_an_object_that_is_compressed(compress: Callable[[bytes], bytes], tmp_pa
     packed.write_bytes(compress(known.data))
     with pytest.raises(InputError, match="expected a BPF object"):
         read_object(packed)
+
+
+def test_an_object_that_comes_through_a_pipe() -> None:
+    known, _ = read_object(FOLDER / "core.o")
+    with subprocess.Popen(["cat", FOLDER / "core.o"], stdout=subprocess.PIPE) as cat:
+        assert cat.stdout is not None
+        btf, ext = read_object(f"/dev/fd/{cat.stdout.fileno()}")
+    assert (btf.data, ext is not None) == (known.data, True)
 
 
 def test_names_that_are_parts_of_each_other() -> None:
