@@ -17,7 +17,7 @@ import os
 import stat
 import sys
 
-from pybtf.errors import InputError
+from pybtf.errors import InputError, system_reason
 from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import record
 
@@ -131,7 +131,7 @@ def _irregular(path: str, mode: int) -> InputError | None:
 
 def _modules(folder: str) -> list[str]:
     def give_up(error: OSError) -> None:
-        raise InputError(error.filename or folder, f"cannot be read: {error.strerror}", "a readable folder")
+        raise InputError(error.filename or folder, f"cannot be read: {system_reason(error)}", "a readable folder")
 
     paths = [
         os.path.join(parent, name)

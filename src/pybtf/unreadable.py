@@ -7,7 +7,7 @@ from __future__ import annotations
 import errno
 import os
 
-from pybtf.errors import InputError, shortened
+from pybtf.errors import InputError, shortened, system_reason
 
 _PIPED = "Standard input cannot take its place, since it can be read only once."
 
@@ -36,7 +36,9 @@ def unreadable(path: str, error: OSError | ValueError, expected: str) -> InputEr
         return InputError(path, "is a folder", expected)
     if isinstance(error, NotADirectoryError):
         return InputError(path, "no such file: a part of this path is not a folder")
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    reason = system_reason(error) if isinstance(error, OSError) else str(error)
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return InputError(path, f"cannot be read: {reason}")
     if isinstance(error, OSError) and error.errno == errno.EBADF:
         reason = "it is closed"
     return InputError(path, f"cannot be read: {reason}", expected)

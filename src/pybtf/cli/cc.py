@@ -15,7 +15,7 @@ import stat
 from pybtf.cli import console
 from pybtf.cli.object import PLACING, placing
 from pybtf.elf.atomic import suppressed
-from pybtf.errors import UsageError
+from pybtf.errors import UsageError, system_reason
 from pybtf.support import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def cc(
         try:
             command.start(files)
         except OSError as error:
-            console.error(f"{files[0]}: cannot be run: {error.strerror}")
+            console.error(f"{files[0]}: cannot be run: {system_reason(error)}")
             return 127 if isinstance(error, FileNotFoundError) else 126
         # While the compiler works, what will be needed is found and imported.
         left = objects_of(files)

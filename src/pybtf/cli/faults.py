@@ -6,7 +6,7 @@ import errno
 import os
 
 from pybtf.cli import console
-from pybtf.errors import InternalError, PybtfError, one_line
+from pybtf.errors import InternalError, PybtfError, one_line, system_reason
 from pybtf.support.process import STDOUT, forget_stdout
 
 FAILED = 1
@@ -103,10 +103,10 @@ def _is_without_memory() -> bool:
 
 
 def _system(error: OSError) -> str:
-    what = error.strerror or str(error)
+    what = system_reason(error)
     if error.errno in (errno.EMFILE, errno.ENFILE):
         # Which file was to be opened then does not matter: it may be a part of this program.
-        return "too many open files; raise the limit (ulimit -n)"
+        return what
     if error.filename is None:
         return f"the working folder: {what}" if error.errno == errno.ENOENT and _is_nowhere() else what
     if error.filename == STDOUT:

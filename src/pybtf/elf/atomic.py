@@ -45,7 +45,7 @@ import os
 import stat
 
 from pybtf.core.support.end_signals import EndSignalsHeld
-from pybtf.errors import OutputError
+from pybtf.errors import OutputError, system_reason
 from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import record
 
@@ -455,6 +455,8 @@ def not_written(path: str, error: OSError, advice: str = "") -> str:
     elif number == errno.EFBIG:
         what = "the file would be larger than the limit for this process or filesystem"
         hint = "See `ulimit -f`."
+    elif number in (errno.EMFILE, errno.ENFILE):
+        what, hint = system_reason(error), ""
     elif number == errno.EPIPE:
         what, hint = "the reader at the other end is gone", ""
     elif number == errno.EBADF and path in _STREAMS:

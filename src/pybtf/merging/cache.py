@@ -23,7 +23,7 @@ from struct import Struct
 
 from pybtf.core.values.cache_contents import cache_contents
 from pybtf.elf.atomic import write_all, write_file
-from pybtf.errors import InputError, OutputError, Place
+from pybtf.errors import InputError, OutputError, Place, system_reason
 from pybtf.merging.pieces import (
     PAYLOAD_MAGIC,
     RULES,
@@ -162,7 +162,7 @@ class Cache:
         except OSError as error:
             if self._end and not new:  # it has all payloads, and may be one that others write
                 return None
-            return f"{self.path}: cannot be written: {error.strerror}"
+            return f"{self.path}: cannot be written: {system_reason(error)}"
         return None
 
     def _all(
