@@ -72,13 +72,14 @@ if "pybtf.reproduce.trial" in " ".join(sys.orig_argv):
 """
 
 
+DEED = "encoded = dataclasses.replace(encoded, data=encoded.data[:-2] + b'!' + b'\\0')"
+
+
 @pytest.fixture
 def plant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Makes trials misbehave if a condition holds."""
 
-    def planted(
-        fault: str, deed: str = "encoded = dataclasses.replace(encoded, data=encoded.data[:-2] + b'!' + b'\\0')"
-    ) -> None:
+    def planted(fault: str, deed: str = DEED) -> None:
         (tmp_path / "sitecustomize.py").write_text(PLANT.format(fault=fault, deed=deed))
         monkeypatch.syspath_prepend(str(tmp_path))
 
@@ -114,6 +115,23 @@ def test_a_trial_that_crashes_is_a_difference(plant: Callable[..., None]) -> Non
     assert (trial.same, trial.problem) == (False, "ended with status 1: KeyError: 'oops'")
 
 
+def test_what_failed_is_not_said_to_differ(plant: Callable[..., None], capfd: pytest.CaptureFixture[str]) -> None:
+    skip = ",".join(each.name for each in circumstances(3, 0) if not each.name.startswith("jobs"))
+    argv = ["reproduce", "-j3", "--rounds", "0", "--skip", skip, "-v", str(ELF)]
+    plant("k['jobs'] == 2", "raise MemoryError")
+    assert main(argv) == 1
+    out, err = capfd.readouterr()
+    said = "not known to be reproducible: 1 of 3 encodings failed, the others are the same"
+    assert out.splitlines()[0] == f"{ELF}: {said}"
+    assert "  jobs 2 (2 workers): failed: not enough memory\n" in out
+    assert (err.count("FAILED: not enough memory\n"), "DIFFERENT" in err) == (1, False)
+    plant("k['jobs'] == 3", f"raise MemoryError\n        elif k['jobs'] == 2:\n            {DEED}")
+    assert main(argv) == 1
+    out, err = capfd.readouterr()
+    assert out.startswith(f"{ELF}: not reproducible: 1 of 3 encodings differ from the first, and 1 failed\n")
+    assert (err.count("FAILED: "), err.count("DIFFERENT: ")) == (1, 1)
+
+
 def test_what_is_tried_is_the_pybtf_that_asks() -> None:
     """Not another one that is installed: its folder comes first, wherever the process starts."""
     first = Path(_environment({})["PYTHONPATH"].split(os.pathsep)[0])
@@ -131,7 +149,7 @@ def test_little_memory_is_really_little(plant: Callable[..., None]) -> None:
     plant("resource.getrlimit(resource.RLIMIT_AS)[0] > 0", "hoard = bytearray(256 << 20)")
     trial = reproduce(Question(str(ELF)), [circumstance("little memory")]).trials[1]
     assert not trial.same
-    assert trial.problem == "MemoryError"
+    assert trial.problem == "not enough memory"
 
 
 def test_all_circumstances_together(capfd: pytest.CaptureFixture[str]) -> None:

@@ -198,7 +198,9 @@ def _expectation(questions: list[Question], expect: str | None, against: str | N
 
 
 def _tell(trial: Trial) -> None:
-    verdict = (trial.sha256 or trial.problem)[:16] if trial.same else f"DIFFERENT: {trial.sha256 or trial.problem}"
+    verdict = (trial.sha256 or "")[:16] if trial.same else f"DIFFERENT: {trial.sha256}"
+    if trial.sha256 is None:
+        verdict = f"FAILED: {trial.problem}"
     console.say(console.printable(f"  {trial.name:16} {trial.seconds:6.2f} s  {verdict}"))
 
 
@@ -210,13 +212,17 @@ def _report(result: Result, entry: Locked | None, quiet: bool, say: Callable[[st
     name = printable(result.question.path)
     bad = [trial for trial in result.trials if not trial.same]
     tried = counted(len(result.trials), "encoding")
-    if bad:
-        say(f"{name}: not reproducible: {len(bad)} of {tried} differ from the first")
+    failed = sum(trial.sha256 is None for trial in bad)
+    if len(bad) > failed:
+        more = f", and {failed} failed" if failed else ""
+        say(f"{name}: not reproducible: {len(bad) - failed} of {tried} differ from the first{more}")
+    elif failed:
+        say(f"{name}: not known to be reproducible: {failed} of {tried} failed, the others are the same")
     else:
         say(f"{name}: reproducible: {tried}, all the same, {size(result.size)}")
     say(f"  sha256 {result.sha256}")
     for trial in bad:
-        say(console.printable(f"  {trial.name} ({trial.about}): {trial.sha256 or trial.problem}"))
+        say(console.printable(f"  {trial.name} ({trial.about}): {trial.sha256 or f'failed: {trial.problem}'}"))
         if trial.difference is not None:
             _indented(say, trial.difference.lines("first", trial.name))
     expectation = result.expectation

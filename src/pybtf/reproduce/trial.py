@@ -34,7 +34,8 @@ def main() -> int:
     try:
         data = _encode(task)
     except (PybtfError, MemoryError, OSError) as error:
-        _tell({"problem": str(error) or type(error).__name__, "nothing": isinstance(error, NothingToEncode)})
+        name = "not enough memory" if isinstance(error, MemoryError) else type(error).__name__
+        _tell({"problem": str(error) or name, "nothing": isinstance(error, NothingToEncode)})
         return 1
     try:
         Path(task["out"]).write_bytes(data)
