@@ -7,6 +7,7 @@ import io
 import os
 import pty
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -23,16 +24,16 @@ from tests.conftest import ROOT, environment
 OLD, NEW = (str(ROOT / "fixtures" / "diff" / f"{side}.btf") for side in ("old", "new"))
 
 
-def on_terminal(code: str, **environment: str) -> str:
-    """Standard error of a program whose standard error is a terminal."""
+def on_terminal(code: str, status: int = 0, **environment: str) -> str:
+    """Standard error of a program whose standard error is a terminal, and which ends with this status."""
     try:
         ours, theirs = pty.openpty()
     except OSError as error:  # no /dev/pts
         pytest.skip(f"no pseudo-terminals here: {error}")
     env = {name: text for name, text in os.environ.items() if name != "NO_COLOR"}
     try:
-        subprocess.run(
-            [sys.executable, "-c", code], stderr=theirs, env=env | {"TERM": "xterm"} | environment, check=True
+        done = subprocess.run(
+            [sys.executable, "-c", code], stderr=theirs, env=env | {"TERM": "xterm"} | environment, check=False
         )
     finally:
         os.close(theirs)
@@ -45,6 +46,7 @@ def on_terminal(code: str, **environment: str) -> str:
             raise
     finally:
         os.close(ours)
+    assert done.returncode == status, shown
     return shown.decode()
 
 
@@ -65,6 +67,56 @@ with progress.Progress("vmlinux", bar=console.is_terminal()) as tick:
     for i in range(1, 2001):
         tick(i, 2000)
 """
+
+
+ENDED = """
+import hashlib, os, signal, sys, threading
+from pybtf.cli import batch, main, progress
+import pybtf.pipeline.passes
+progress.FIRST_AFTER = progress.BAR_EVERY = 0.0
+
+def busy(*_, **__):
+    hashlib.pbkdf2_hmac("sha256", b"", b"", (1 << 31) - 1)  # minutes without the interpreter, as in the core
+
+def end_soon():
+    threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGTERM]).start()
+
+def encode_file(path, options, progress):
+    progress(1, 2)
+    end_soon()
+    busy()
+
+def tick(self, done, total):
+    real(self, done, total)
+    end_soon()
+
+real = progress.Progress.__call__
+"""
+ENDED_ALONE = ENDED + """
+pybtf.pipeline.passes.encode_file = encode_file
+main.main(["encode", "--detached", "/dev/null", "--progress", "a.elf"])
+"""
+ENDED_OF_MANY = ENDED + """
+progress.Progress.__call__ = tick
+batch._encode = lambda task, *_, **__: busy() if task.path == "b.elf" else (task, ("failed", 1))
+main.main(["encode", "--standalone", "--detached-dir", FOLDER, "-j2", "--progress", "a.elf", "b.elf"])
+"""
+
+
+@pytest.mark.parametrize("code", [ENDED_ALONE, ENDED_OF_MANY], ids=["one file", "many files"])
+def test_sigterm_clears_the_bar(code: str, tmp_path: Path) -> None:
+    """In the midst of the core; and where the workers have to be ended first, by a handler of its own."""
+    shown = on_terminal(f"FOLDER = {str(tmp_path)!r}\n{code}", status=-signal.SIGTERM)
+    assert shown.count("\r\x1b[K") == 1
+    assert "50 %" in shown
+    assert shown.endswith("\r\x1b[K")
+
+
+def test_sigterm_after_a_bar_is_what_it_was() -> None:
+    code = BAR + "import os\nos.kill(os.getpid(), 15)"
+    assert on_terminal(code, status=-signal.SIGTERM).count("\r\x1b[K") == 1
+    ignored = "import signal\nsignal.signal(15, signal.SIG_IGN)\n" + BAR + "    os.kill(os.getpid(), 15)\n"
+    assert on_terminal("import os\n" + ignored).count("\r\x1b[K") == 1
 
 
 def test_bar_is_drawn_seldom_and_cleared() -> None:

@@ -23,7 +23,7 @@ LINE_EVERY = 5.0
 class Progress:
     """Called with the units (or files: `noun`) done and all there are. It does nothing if it is not to be `shown`.
 
-    As a context manager it clears the bar at the end.
+    As a context manager it clears the bar at the end; if SIGTERM is that, too.
     """
 
     def __init__(self, label: str, bar: bool, noun: str = "unit", shown: bool = True) -> None:
@@ -50,6 +50,10 @@ class Progress:
 
     def __exit__(self, *_: object) -> None:
         self.clear()
+        if self._drawn and self._bar:
+            from pybtf.core.support.bar_signal import leave_sigterm
+
+            leave_sigterm()
 
     def clear(self) -> None:
         """Make room for a message. The bar comes back with the next call."""
@@ -71,6 +75,10 @@ class Progress:
 
     def _show(self, text: str) -> None:
         self._drawn = True
+        if self._bar:
+            from pybtf.core.support.bar_signal import clear_bar_at_sigterm
+
+            clear_bar_at_sigterm()
         # A line that wraps could not be drawn over.
         _write(f"\r{_fitting(text, _columns() - 1)}\x1b[K" if self._bar else f"{text}\n")
 
