@@ -180,6 +180,17 @@ def test_of_a_folder_the_modules_that_look_up_ids(
     assert "a folder without modules" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("more", [[], ["--btf-ids"]])
+def test_with_json_errors_are_on_standard_error_too(
+    more: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "text").write_text("no BTF")
+    assert main(["verify", "--json", *more, str(UNRESOLVED), str(tmp_path / "text")]) == 1
+    out, err = capfd.readouterr()
+    (said,) = [each["error"] for each in json.loads(out)["files"] if each["error"] is not None]
+    assert err == f"pybtf: error: {said}\n"
+
+
 def test_an_empty_section_is_no_btf(verify: Verify, tmp_path: Path) -> None:
     path = tmp_path / "program"
     path.write_bytes((ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf").read_bytes())

@@ -105,6 +105,9 @@ def verify(
     inputs = [("-", None)] if files == ("-",) else [(each.path, each.problem) for each in find_inputs(files)]
     settings = Settings(versions, loader, [open_base(path, versions) for path in base], require_btf)
     results = _all(inputs, settings, jobs or len(os.sched_getaffinity(0)), run)
+    for result in results:
+        if result["error"] is not None:
+            console.error(result["error"])
     if json:
         named = [{**each, "file": path} for each, (path, _) in zip(results, inputs, strict=True)]
         _print_json(named, settings, fixed)
@@ -188,9 +191,9 @@ def _print(results: list[dict[str, Any]], quiet: bool, strict: bool) -> None:
 
     shown = []
     for result in results:
-        if result["error"] is not None:
-            console.error(result["error"])
-        elif not quiet and (len(results) == 1 or _says_more(result) or is_bad(result, strict)):
+        if result["error"] is not None:  # it is said already
+            continue
+        if not quiet and (len(results) == 1 or _says_more(result) or is_bad(result, strict)):
             shown += text(result)
         elif quiet and is_bad(result, strict):
             shown += text(result)[:1]

@@ -60,11 +60,9 @@ def verify_ids(
             if any(one["severity"] == REJECTED for one in found) or (strict and found):
                 status = max(status, 1)
         results.append(result)
-        if json:
-            continue
         if result["error"] is not None:
             console.error(result["error"])
-        elif not quiet or result["findings"]:
+        elif not json and (not quiet or result["findings"]):
             lines = text(path, result, result["kernel"])
             write("".join(f"{printable(line)}\n" for line in (lines[:1] if quiet else lines)))
     if without and not (json or quiet):
