@@ -354,6 +354,9 @@ def test_offset_and_count(tmp_path: Path, run: Run) -> None:
     assert len(run("int", data, "--btf", btf, "--count", "all").splitlines()) == 5
     assert json.loads(run("int", data, "--btf", btf, "--count", "all", "--json")) == [1, 2, 3, 4, 5]
     assert json.loads(run("int", data, "--btf", btf, "--count", "0", "--json")) == []
+    end = ("--btf", btf, "--offset", data.stat().st_size, "--count", "all")
+    assert (run("int", data, *end), run("int", data, *end, "--json")) == ("", "[]\n")
+    assert command("int", "-", "--btf", btf, "--count", "all") == ""
     assert run("empty", data, "--btf", btf, "--count", "2") == "struct empty[0] = {\n}\nstruct empty[1] = {\n}\n"
     assert command("int", "-", "--btf", btf, "--offset", "4", data=data.read_bytes()) == "int = 2\n"
     assert command("int", data, "--btf", "-", data=btf.read_bytes()) == "int = 1\n"
@@ -406,7 +409,8 @@ def test_json_of_data_that_end_early_is_whole(
         (["int", "DATA", "--offset", "0xffffffff82000000"], 1, "offset 0xffffffff82000000 is beyond the end"),
         (["int", "DATA", "--offset", "3"], 1, "3 bytes at offset 0x3; expected a value of 4 bytes"),
         (["int", "DATA", "--count", "2"], 1, "2 bytes at offset 0x4; expected a value of 4 bytes"),
-        (["int", "DATA", "--offset", "6", "--count", "all"], 1, "0 bytes at offset 0x6"),
+        (["int", "DATA", "--offset", "6"], 1, "0 bytes at offset 0x6"),
+        (["int", "DATA", "--offset", "7", "--count", "all"], 1, "offset 0x7 is beyond the end of the file (6 bytes)"),
         (["int", "DATA", "--offset", "5"], 1, "1 byte at offset 0x5; expected a value of 4 bytes"),
         (["most", "DATA"], 1, "6 bytes at offset 0x0; expected a value of 268,435,456 bytes"),
         (["more", "DATA"], 1, "268,435,457 bytes; expected a type of at most 268,435,456"),

@@ -168,10 +168,11 @@ def _read(stream: BinaryIO, name: str, start: int, size: int, count: int | None)
                 raise _beyond(stream, name, at) from None
             raise
         if len(data) < size:
-            if count is None and at > start and not data:
-                return
-            if not data and _is_beyond(stream, at):
-                raise _beyond(stream, name, at)
+            if not data:
+                if (count is not None or at == start) and _is_beyond(stream, at):
+                    raise _beyond(stream, name, at)
+                if count is None:
+                    return
             raise InputError(name, f"{_bytes(len(data))} at offset {at:#x}", f"a value of {_bytes(size)}")
         yield data
         at += size
