@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import errno
 
+from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 DEGRADED = 3
 """Exit status of an encoding that was done with losses (`degrade`)."""
@@ -36,6 +40,17 @@ class UsageError(PybtfError):
     """The caller asked for something that does not exist or does not go together."""
 
     exit_code = 2
+
+
+def unknown(what: str, name: str, known: Iterable[str], *, of: str = "", hint: str = "") -> UsageError:
+    """The error of a name that is none of those there are, all of which it lists. `of`: the option, or the text, that
+    it is in. `hint`: in place of the name that may have been meant.
+    """
+    from pybtf.support.suggest import did_you_mean
+
+    known = list(known)
+    found = f"{of}{': ' if of else ''}unknown {what} {quoted(shortened(name))}{hint or did_you_mean(name, known)}"
+    return UsageError(f"{found}; expected one of {', '.join(known)}")
 
 
 def printable(text: str) -> str:

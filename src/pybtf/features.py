@@ -10,7 +10,7 @@ feature. Several lists add up. Giving any list switches off all that it does not
 from __future__ import annotations
 
 from pybtf.arguments import check_text
-from pybtf.errors import UsageError, quoted, shortened
+from pybtf.errors import UsageError, quoted, unknown
 from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import cached_property, record, replace
 
@@ -69,13 +69,9 @@ class Features:
         on = [name for text in lists or ("default",) for name in names_in(text)]
         for name in on:
             if name not in NAMES:
-                from pybtf.support.suggest import did_you_mean
-
-                hint = did_you_mean(name, (*NAMES, *_SETS))
-                if name[0] == "-" and name[1:] in NAMES:
-                    hint = ": no list takes a feature away; name those that are to be on"
-                known = f"{', '.join(NAMES)}, and the sets default and all"
-                raise UsageError(f"unknown feature {quoted(shortened(name))}{hint}; known are {known}")
+                away = name[0] == "-" and name[1:] in NAMES
+                hint = ": no list takes a feature away; name those that are to be on" if away else ""
+                raise unknown("feature", name, (*NAMES, *_SETS), hint=hint)
         return cls(**dict.fromkeys(on, True))
 
     def names(self) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from pybtf.errors import UsageError, quoted, shortened
+from pybtf.errors import UsageError, quoted, unknown
 
 LANGUAGES = {
     "ada83": 0x03,
@@ -73,8 +73,7 @@ def parse_languages(text: str) -> frozenset[int]:
         if code is None:
             from pybtf.support.suggest import did_you_mean
 
-            hint = did_you_mean(name.lower(), LANGUAGES)
-            raise UsageError(f"unknown language {quoted(shortened(name))}{hint}; known are {', '.join(LANGUAGES)}")
+            raise unknown("language", name, LANGUAGES, hint=did_you_mean(name.lower(), LANGUAGES))
         codes.add(code)
     return frozenset(codes)
 

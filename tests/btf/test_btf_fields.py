@@ -89,7 +89,7 @@ def test_resolve(btf: BTF) -> None:
     assert resolved.size == 4
     with pytest.raises(NoSuchTypeError, match="no type is called 'nothing'"):
         btf.resolve("nothing")
-    with pytest.raises(UsageError, match="neither struct nor union nor enum"):
+    with pytest.raises(UsageError, match="unknown word 'class'; expected one of struct, union, enum"):
         btf.resolve("class inner")
     with pytest.raises(UsageError, match="has no size"):
         btf.sizeof(0)

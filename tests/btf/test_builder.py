@@ -317,7 +317,7 @@ def test_dedup_mistakes(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert "missing argument 'FILE'" in run(status=2)
     assert "missing option '-o OUT'" in run(KERNEL, status=2)
-    assert "only one FILE can be standard input" in run("-", "-", "-o", out, status=2)
+    assert "standard input can be read only once" in run("-", "-", "-o", out, status=2)
     split = next(path for path in MERGES if (path / "base.btf").exists())
     assert "to be told the base" in run(split / "0.btf", "-o", out, status=1)
     assert "is the input" in run(KERNEL, "--base", split / "base.btf", "-o", split / "base.btf", status=2)

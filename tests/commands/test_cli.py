@@ -210,22 +210,26 @@ def test_manual_fits_a_terminal() -> None:
         (["encode", "--no-prog", "x"], r"'--no-prog'\. Did you mean '--no-progress'\? See"),
         (["dump", "--hlep", "x"], r"'--hlep'\. Did you mean '--help'\? See"),
         (["encode", "x", "y.btf"], r"y\.btf: no such file; to write BTF there: pybtf encode --detached y\.btf x$"),
-        (["encode", "--detached", "x", "a", "b"], "--detached OUT is for the BTF of one FILE; --detached-dir"),
+        (["encode", "--detached", "x", "a", "b"], "--detached is about one FILE; --detached-dir"),
         (["encode", "--detached", "x", "--detached-dir", "d", "a"], "--detached and --detached-dir do not go"),
         (["encode", "--combine", "--detached-dir", "d", "a", "b"], "--combine and --detached-dir do not go"),
         (["encode", "-j", "0", "x"], "-j expects the number of workers, 1 to 1024, not '0'; see pybtf encode"),
         (["encode", "-j", "many", "x"], "-j expects the number of workers, 1 to 1024, not 'many'"),
         (
             ["encode", "--features", "foo", "x"],
-            "unknown feature 'foo'; known are encode_force, var, .* default and all",
+            "unknown feature 'foo'; expected one of encode_force, var, .*, default, all$",
         ),
-        (["encode", "--lang", "klingon", "x"], "unknown language 'klingon'; known are ada83, "),
+        (["encode", "--lang", "klingon", "x"], "unknown language 'klingon'; expected one of "),
         (["encode", "--lang", "", "x"], "--lang names no language"),
         (["encode", "--lang", "c11", "--lang-exclude", "rust", "x"], "do not go together: --lang and --lang-exclude$"),
         (["encode", "-q", "-v", "x"], "--quiet and --verbose do not go together"),
         (["encode", "--features", "distilled_base", "x"], "needs a base BTF"),
         (["encode", "--detached", "-", "--report", "-", "x"], "name the same file"),
-        (["completion", "tcsh"], "'tcsh' is not one of 'bash', 'zsh', 'fish'"),
+        (["dump", "--format", "x", "-oy", "z"], "--format: unknown value 'x'; expected one of c, raw, json$"),
+        (["size", "--by", "x", "z"], "--by: unknown value 'x'; expected one of kind, type, prefix, unit, folder$"),
+        (["verify", "--loader", "usr", "z"],
+         r"--loader: unknown value 'usr' \(did you mean 'user'\?\); expected one of user, vmlinux, module$"),
+        (["completion", "tcsh"], "unknown shell 'tcsh'; expected one of bash, zsh, fish$"),
     ],
 )
 def test_usage_errors(run: Run, pipeline: Pipeline, arguments: list[str], message: str) -> None:
@@ -324,7 +328,7 @@ def test_the_environment_is_named_if_it_is_wrong(
     monkeypatch.setenv("PAHOLE_LANG_EXCLUDE", "klingon")
     outcome = run(command, elf)
     assert outcome.status == 2
-    assert outcome.err.startswith("pybtf: error: PAHOLE_LANG_EXCLUDE: unknown language 'klingon'; known are ada83, ")
+    assert outcome.err.startswith("pybtf: error: PAHOLE_LANG_EXCLUDE: unknown language 'klingon'; expected one of ")
 
 
 # Outputs

@@ -567,7 +567,7 @@ def test_features_that_need_the_dwarf(tmp_path: Path, features: str, message: st
 @pytest.mark.parametrize("other", [["--store", "."], ["--verify"]])
 def test_options_that_do_not_go_together(other: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["merge", "--compiler-btf", *other, "x"]) == 2
-    said = f"--compiler-btf cannot be combined with {other[0]}, which is about values of pybtf object"
+    said = f"--compiler-btf and {other[0]} do not go together: that is about values of pybtf object"
     assert said in capfd.readouterr().err
 
 

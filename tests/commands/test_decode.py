@@ -386,7 +386,7 @@ def test_json_of_data_that_end_early_is_whole(
         (["int", "a", "b"], 2, "one TYPE and one FILE"),
         (["DATA", "struct x"], 2, "struct x: no such file. FILE comes last: pybtf decode 'struct x' DATA"),
         (["DATA", "."], 1, "no type is called 'DATA'"),
-        (["int", "-", "--btf", "-"], 2, "only one of FILE, --btf and --base"),
+        (["int", "-", "--btf", "-"], 2, "standard input can be read only once"),
         (["int", "DATA", "--offset", "x"], 2, "--offset expects a number, not 'x'"),
         (["int", "DATA", "--count", "1.5"], 2, "--count expects a number"),
         (["int", "DATA", "--elements", "9" * 30], 2, f"--elements expects a number of at most {(1 << 64) - 1:,}"),

@@ -551,7 +551,7 @@ def test_ignored(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert status[0] == 0
     patterns.write_text("sock\nfrob sock\n")
     assert main(["diff", "--ignore", str(patterns), OLD, NEW]) == 2
-    assert "line 2: 'frob sock': 'frob' is not one of" in capsys.readouterr().err
+    assert "line 2: 'frob sock': unknown word 'frob'; expected one of" in capsys.readouterr().err
 
 
 def test_patterns() -> None:

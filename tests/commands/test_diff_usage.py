@@ -19,7 +19,7 @@ ALONE = "--object is about relocations; of the other options it goes with --json
 USAGE = [
     ([], "missing arguments 'OLD NEW'; see pybtf diff --help"),
     ([OLD], "missing arguments 'OLD NEW'; see pybtf diff --help"),
-    ([OLD, NEW, OLD], "two files at a time"),
+    ([OLD, NEW, OLD], "one OLD and one NEW at a time"),
     (["--stat", "--markdown", *BOTH], "--stat, --markdown and --json do not go together"),
     (["--stat", "--json", *BOTH], "--stat, --markdown and --json do not go together"),
     (["--markdown", "--json", *BOTH], "--stat, --markdown and --json do not go together"),
@@ -46,7 +46,7 @@ USAGE = [
     (["--fail-on", "relocation", *BOTH], "--fail-on relocation goes with --object"),
     (["--only", "struct", *BOTH], "--only: unknown value 'struct' (did you mean 'structs'?)"),
     (["--fail-on", "frob", *BOTH], "--fail-on: unknown value 'frob'; expected one of layout, size, signature, value"),
-    (["--name", "frob x", *BOTH], "'frob x': 'frob' is not one of added, removed, changed, struct"),
+    (["--name", "frob x", *BOTH], "'frob x': unknown word 'frob'; expected one of added, removed, changed, struct"),
     (["--name", "struct a b", *BOTH], "'struct a b' is not a pattern: a name, with the kind in front if it matters"),
     (["--dwarf", *FOLDERS], "--dwarf takes two files"),
     (["--old-provenance", "x", *FOLDERS], SOURCES),

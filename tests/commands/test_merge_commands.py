@@ -133,7 +133,7 @@ def test_no_detached_file_of_pahole_replaces_what_is_merged(
         (["cc", "--section", ".debug_str.dwo", "--", "true"], ".debug_str.dwo is the name of a part of DWARF"),
         (["object", "--section", ".debug_btf_values", "a.o"], "is the name of the values themselves"),
         (["merge"], "missing argument 'FILE'; see pybtf merge --help"),
-        (["merge", "a", "b"], "2 FILEs are given"),
+        (["merge", "a", "b"], "one FILE at a time"),
         (["merge", "--cache", "c", "--detached", "./c", "a"], "--detached OUT is the cache itself"),
         (["merge", "--cache", "c", "--report", "c", "--detached", "o", "a"], "--report JSON is the cache itself"),
         (["merge", "--cache", "a", "--detached", "o", "a"], "--cache is FILE itself"),

@@ -243,8 +243,8 @@ def test_names_that_contain_another(tmp_path: Path, refused: Show) -> None:
         (["--holes", "x", SAMPLE], "--holes expects a number"),
         (["--hex", "--json", SAMPLE], "do not go together"),
         (["--contains", "a", "b", SAMPLE], "name none"),
-        (["class x", SAMPLE], "'class' is not one of struct"),
-        (["--base", "-", "-"], "cannot both be standard input"),
+        (["class x", SAMPLE], "'class x': unknown word 'class'; expected one of struct"),
+        (["--base", "-", "-"], "standard input can be read only once"),
         (["--colour", SAMPLE], "--colour"),
     ],
 )

@@ -63,7 +63,7 @@ def test_reasons_that_can_be_listed() -> None:
     for text in ("inconsistant", "type:section", "function:section", ""):
         with pytest.raises(UsageError):
             check_reason(text)
-    with pytest.raises(UsageError, match=r"did you mean 'section'.*; there are unexpected_register, .*, generated, "):
+    with pytest.raises(UsageError, match=r"did you mean 'section'.*; expected one of unexp.*, .*, generated, "):
         check_reason("sections")
-    with pytest.raises(UsageError, match="no function is left out because of 'section'"):
+    with pytest.raises(UsageError, match="'function:section': unknown reason 'section'; expected"):
         check_reason("function:section")

@@ -61,7 +61,7 @@ def test_lists_without_a_name(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["klingon", "c, c11", "c17"])
 def test_unknown_names(text: str) -> None:
-    with pytest.raises(UsageError, match=r"unknown language .*; known are ada83, .*, upc"):
+    with pytest.raises(UsageError, match=r"unknown language .*; expected one of ada83, .*, upc"):
         parse_languages(text)
 
 

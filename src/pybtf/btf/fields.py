@@ -9,7 +9,7 @@ from pybtf.arguments import check_text
 from pybtf.btf.chains import WRAPPERS, end_of
 from pybtf.btf.kinds import Kind
 from pybtf.btf.types import Array, Composite, Enumeration, Float, Int, Ptr, Ref, Symbol, Type
-from pybtf.errors import InputError, NoSuchTypeError, UsageError, quoted
+from pybtf.errors import InputError, NoSuchTypeError, UsageError, quoted, unknown
 
 if TYPE_CHECKING:
     from pybtf.btf.reader import BTF
@@ -59,7 +59,7 @@ def named(btf: BTF, which: Type | int | str) -> Type:
     if whole is not None:
         return whole
     if keyword and keyword not in _KEYWORDS:
-        raise UsageError(f"{quoted(which)}: {quoted(keyword)} is neither struct nor union nor enum")
+        raise unknown("word", keyword, _KEYWORDS, of=quoted(which))
     for kind in _KEYWORDS.get(keyword, _PREFERRED):
         found = btf.by_name(name, kind)
         if found is not None:

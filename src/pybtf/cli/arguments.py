@@ -119,6 +119,12 @@ def _value(option: Option, text: str) -> str | int:
     return text
 
 
+def stdin_once(names: Iterable[str | None]) -> None:
+    """Raise `UsageError` if more than one of these names of files is that of standard input."""
+    if list(names).count("-") > 1:
+        raise UsageError("standard input can be read only once")
+
+
 def number_of_jobs(text: str) -> int | None:
     """What follows `-j`, or None if that is not a number of workers."""
     found = _digits(text, 10)

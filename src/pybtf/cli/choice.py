@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from pybtf.btf.kind_numbers import ENUM, ENUM64, FUNC, FWD, KIND_NAMES, STRUCT, TYPEDEF, UNION, VAR
-from pybtf.errors import InputError, UsageError, quoted
+from pybtf.errors import InputError, UsageError, quoted, unknown
 from pybtf.support import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _by_name(view: View, wanted: str, shown: Collection[int]) -> list[int]:
     if keyword and view.find(wanted.encode("utf-8", "surrogateescape")):  # `long unsigned int`, and names of Rust
         keyword, name = "", wanted
     if keyword and keyword not in KEYWORDS:
-        raise UsageError(f"{quoted(wanted)}: {quoted(keyword)} is not one of {', '.join(KEYWORDS)}")
+        raise unknown("word", keyword, KEYWORDS, of=quoted(wanted))
     kinds = KEYWORDS[keyword] if keyword else shown
     if name.isascii() and name.isdecimal() and not keyword:
         if len(name) > 10 or not 0 < int(name) < len(view):

@@ -77,6 +77,13 @@ class _Folder(click.Path):
         return [CompletionItem(incomplete, type="dir")]
 
 
+class OneOf(click.Choice[str]):
+    """One of some words, for completion and help: whoever gets another one says so, in the words of all options."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value
+
+
 class _Jobs(click.IntRange):
     """A number of workers, in the one spelling that is taken without click, too: no sign, no `1_0`."""
 
@@ -107,7 +114,7 @@ def _option(option: Option) -> click.Option:
         FLAG: {"is_flag": True},
         SWITCH: {"default": None},
         TEXTS: {"multiple": True},
-        CHOICE: {"type": click.Choice(option.metavar.split("|"))},
+        CHOICE: {"type": OneOf(option.metavar.split("|"))},
         PATH: {"type": _Folder(readable=False) if option.metavar == "DIR" else FILE},
         PATHS: {"type": FILE, "multiple": True},
         NUMBER: {"type": click.IntRange(0, option.most)},

@@ -13,9 +13,12 @@ from click.shell_completion import (
 )
 
 from pybtf.cli.app import Group, group
-from pybtf.cli.click_command import Command
+from pybtf.cli.click_command import Command, OneOf
 from pybtf.cli.main import COMMANDS, COMPLETE_VARIABLE
+from pybtf.errors import unknown
 from pybtf.support.process import write_stdout
+
+SHELLS = ("bash", "zsh", "fish")
 
 
 def _edited(script: str, *edits: tuple[str, str]) -> str:
@@ -129,9 +132,10 @@ def complete(instruction: str) -> int:
 
 
 @click.command("completion", cls=Command)
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=OneOf(SHELLS))
 def command(shell: str) -> int:
-    kind = get_completion_class(shell)
-    assert kind is not None, shell
+    kind = get_completion_class(shell) if shell in SHELLS else None
+    if kind is None:
+        raise unknown("shell", shell, SHELLS)
     write_stdout(kind(group(), {}, "pybtf", COMPLETE_VARIABLE).source() + "\n")
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from pybtf.cli.arguments import FLAG, PATH, TEXT, Option, number_of
+from pybtf.cli.arguments import FLAG, PATH, TEXT, Option, number_of, stdin_once
 from pybtf.errors import InputError, NoSuchTypeError, UsageError, printable
 from pybtf.support import TYPE_CHECKING
 
@@ -48,8 +48,7 @@ def decode(
         missing = "FILE" if files else "TYPE"
         raise UsageError(f"missing argument '{missing}'; see pybtf decode --help")
     wanted, path = files
-    if [path, btf, base].count("-") > 1:
-        raise UsageError("only one of FILE, --btf and --base can be standard input")
+    stdin_once((path, btf, base))
     start = 0 if offset is None else number_of("offset", offset, MOST, hexadecimal=True)
     pieces = None if count == "all" else 1 if count is None else number_of("count", count, MOST)
     most = ELEMENTS if elements is None else number_of("elements", elements, MOST)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pybtf.cli.arguments import PATH, Option
+from pybtf.cli.arguments import PATH, Option, stdin_once
 from pybtf.errors import UsageError
 
 OPTIONS = (Option("output", PATH, "OUT", "o"), Option("base", PATH, "FILE"))
@@ -15,8 +15,7 @@ def dedup(files: tuple[str, ...], output: str | None, base: str | None) -> int:
     from pybtf.cli.output import checked, write
 
     inputs = (*files, *([base] if base is not None else []))
-    if inputs.count("-") > 1:
-        raise UsageError("only one FILE can be standard input")
+    stdin_once(inputs)
     out = checked(output, inputs)
     from pybtf.btf.builder import Builder
     from pybtf.btf.opening import open_btf, open_on

@@ -7,7 +7,7 @@ import os
 import sys
 
 from pybtf.cli import console
-from pybtf.cli.arguments import FLAG, JOBS, PATH, PATHS, TEXTS, Option
+from pybtf.cli.arguments import FLAG, JOBS, PATH, PATHS, TEXTS, Option, stdin_once
 from pybtf.cli.faults import BUG
 from pybtf.errors import InputError, UsageError, printable, quoted
 from pybtf.options import MAX_JOBS
@@ -71,14 +71,13 @@ def diff(
     """The command, after its options have been read. The exit status."""
     if len(files) != 2:
         few = "missing arguments 'OLD NEW'; see pybtf diff --help"
-        raise UsageError(few if len(files) < 2 else "two files at a time")
+        raise UsageError(few if len(files) < 2 else "one OLD and one NEW at a time")
     if sum((stat, markdown, json)) > 1:
         raise UsageError("--stat, --markdown and --json do not go together")
     bases = old_base or base, new_base or base
     if base is not None and (old_base or new_base):
         raise UsageError("--base is that of both sides; --old-base and --new-base go without it")
-    if [*files, *bases].count("-") > 1:
-        raise UsageError("standard input can be read only once")
+    stdin_once((*files, *bases))
     if features and not dwarf:
         raise UsageError("--features goes with --dwarf")
     from pybtf.differences.select import ONLY, RELOCATION, Selection, failing, read_patterns, split_list

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pybtf.btf.kind_numbers import DATASEC, FLOAT, FUNC, INT, VAR
-from pybtf.cli.arguments import CHOICE, FLAG, PATH, TEXTS, Option
-from pybtf.errors import UsageError, quoted
+from pybtf.cli.arguments import CHOICE, FLAG, PATH, TEXTS, Option, stdin_once
+from pybtf.errors import UsageError, unknown
 from pybtf.support import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def dump(
     """The command, after its options have been read. The exit status."""
     format = format or "c"
     if format not in FORMATS:
-        raise UsageError(f"--format: unknown value {quoted(format)}; expected one of {', '.join(FORMATS)}")
+        raise unknown("value", format, FORMATS, of="--format")
     if unsorted and format != "c":
         raise UsageError("--unsorted goes with --format c; the others follow the BTF")
     if pretty and format != "json":
@@ -40,8 +40,7 @@ def dump(
         from pybtf.cli.habits import of_dump
 
         raise UsageError(f"one FILE at a time{of_dump(files)}")
-    if files[0] == base == "-":
-        raise UsageError("FILE and --base cannot both be standard input")
+    stdin_once((files[0], base))
     if output is not None:
         from pybtf.cli.output import opened, spared
 

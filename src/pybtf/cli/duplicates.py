@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pybtf.cli.arguments import FLAG, JOBS, PATH, TEXTS, Option
+from pybtf.cli.arguments import FLAG, JOBS, PATH, TEXTS, Option, stdin_once
 from pybtf.errors import UsageError, printable
 from pybtf.support import TYPE_CHECKING
 from pybtf.support.process import write_stdout
@@ -31,8 +31,7 @@ def duplicates(
     """The command, after its options have been read. The exit status."""
     if len(files) != 1:
         raise UsageError("missing argument 'FILE'; see pybtf duplicates --help" if not files else "one FILE at a time")
-    if files[0] == base == "-":
-        raise UsageError("FILE and --base cannot both be standard input")
+    stdin_once((files[0], base))
     from pybtf.btf.duplicates import duplicates as find
     from pybtf.cli.reading import open_btf
     from pybtf.cli.sources import Origin

@@ -104,7 +104,7 @@ def encode(
     single = combine or (alone and (detached is not None or not os.path.isdir(files[0])))  # noqa: PTH112
     if detached is not None and not single:
         hint = "--detached-dir DIR takes the BTF of several, --combine makes one of all"
-        raise UsageError(f"--detached OUT is for the BTF of one FILE; {hint}")
+        raise UsageError(f"--detached is about one FILE; {hint}")
     if report_detail and (report is None or not single or combine):
         raise UsageError("--report-detail is about the --report of one FILE")
     if provenance is not None and (not single or combine):

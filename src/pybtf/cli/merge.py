@@ -65,12 +65,12 @@ def merge(
     if not files:
         raise UsageError("missing argument 'FILE'; see pybtf merge --help")
     if len(files) != 1:
-        raise UsageError(f"{len(files)} FILEs are given; expected one; see pybtf merge --help")
+        raise UsageError("one FILE at a time")
     if quiet and (verbose or timings):
         raise UsageError(f"--quiet and --{'verbose' if verbose else 'timings'} do not go together")
     if compiler_btf and (store is not None or cache is not None or verify):
         other = "--store" if store is not None else "--cache" if cache is not None else "--verify"
-        raise UsageError(f"--compiler-btf cannot be combined with {other}, which is about values of pybtf object")
+        raise UsageError(f"--compiler-btf and {other} do not go together: that is about values of pybtf object")
     if store is not None and not os.path.isdir(store):  # noqa: PTH112
         found = "is not a folder" if os.path.lexists(store) else "no such folder"
         raise InputError(store, found, "what pybtf object --store has made")

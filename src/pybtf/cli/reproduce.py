@@ -14,7 +14,7 @@ from pybtf.cli.faults import report_one
 from pybtf.cli.output import spared
 from pybtf.cli.request import STDOUT, path_of, spare_companions
 from pybtf.cli.summary import size
-from pybtf.errors import InputError, UsageError, counted, printable, quoted
+from pybtf.errors import InputError, UsageError, counted, printable, quoted, unknown
 from pybtf.languages import excluded_by_environment
 from pybtf.options import make_options
 from pybtf.reproduce.lockfile import Locked, is_digest, lock_text, read_lock
@@ -172,7 +172,7 @@ def _plan(plan: list[Circumstance], skip: str) -> list[Circumstance]:
     known = [each.name for each in plan]
     for name in skipped:
         if name not in known:
-            raise UsageError(f"--skip: unknown value {quoted(name)}; expected one of {', '.join(known)}")
+            raise unknown("value", name, known, of="--skip")
     return [each for each in plan if each.name not in skipped]
 
 
@@ -186,7 +186,7 @@ def _expectation(questions: list[Question], expect: str | None, against: str | N
     if expect is not None:
         digest = expect.lower().removeprefix("sha256:")
         if not is_digest(digest):
-            raise UsageError("--expect takes a SHA-256: 64 hexadecimal digits")
+            raise UsageError(f"--expect expects a SHA-256, 64 hexadecimal digits, not {quoted(expect)}")
         return Expectation("--expect", digest)
     from pybtf.btf.files import read_btf
 

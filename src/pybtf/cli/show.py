@@ -6,7 +6,7 @@ import os
 import sys
 
 from pybtf.btf.kind_numbers import STRUCT, UNION
-from pybtf.cli.arguments import FLAG, PATH, TEXT, Option, number_of
+from pybtf.cli.arguments import FLAG, PATH, TEXT, Option, number_of, stdin_once
 from pybtf.errors import InputError, UsageError, quoted
 from pybtf.support import TYPE_CHECKING
 from pybtf.support.process import printing
@@ -147,8 +147,7 @@ def show(files: tuple[str, ...], **given: Any) -> int:
     if not files:
         raise UsageError("missing argument 'FILE'; see pybtf show --help")
     file, names = files[-1], asked.names
-    if file == asked.base == "-":
-        raise UsageError("FILE and --base cannot both be standard input")
+    stdin_once((file, asked.base))
     selection = _selection(asked)
     _require_together(asked)
     line_size = _line_size(asked.cacheline, drawn=asked.svg is not None)

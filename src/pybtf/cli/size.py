@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pybtf.btf.kind_numbers import KIND_NAMES
-from pybtf.cli.arguments import CHOICE, FLAG, JOBS, PATH, TEXT, TEXTS, Option, number_of
-from pybtf.errors import UsageError, printable, quoted
+from pybtf.cli.arguments import CHOICE, FLAG, JOBS, PATH, TEXT, TEXTS, Option, number_of, stdin_once
+from pybtf.errors import UsageError, printable, unknown
 from pybtf.support import TYPE_CHECKING
 from pybtf.support.process import write_stdout
 
@@ -52,10 +52,9 @@ def size(
     if len(files) != 1:
         raise UsageError("missing argument 'FILE'; see pybtf size --help" if not files else "one FILE at a time")
     if by is not None and by not in ORDERS:
-        raise UsageError(f"--by: unknown value {quoted(by)}; expected one of {', '.join(ORDERS)}")
+        raise unknown("value", by, ORDERS, of="--by")
     shown = SHOWN if count is None else number_of("count", count, MOST)
-    if [files[0], base, against].count("-") > 1:
-        raise UsageError("only one of the files can be standard input")
+    stdin_once((files[0], base, against))
     pictures = [(out, page) for out, page in ((html, True), (svg, False)) if out is not None]
     if pictures and (json or by is not None or count is not None or against is not None):
         raise UsageError("--html and --svg draw all there is; --by, --count, --against and --json are about tables")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from pybtf.cli import console
-from pybtf.cli.arguments import CHOICE, FLAG, JOBS, PATH, PATHS, TEXT, Option
+from pybtf.cli.arguments import CHOICE, FLAG, JOBS, PATH, PATHS, TEXT, Option, stdin_once
 from pybtf.cli.faults import BUG, FAILED
-from pybtf.errors import UsageError, printable, quoted
+from pybtf.errors import UsageError, printable, quoted, unknown
 from pybtf.options import MAX_JOBS
 from pybtf.support import TYPE_CHECKING
 from pybtf.support.process import write_stdout
@@ -57,11 +57,10 @@ def verify(
     if not files and from_list is None:
         raise UsageError("missing argument 'FILE'; see pybtf verify --help")
     if loader is not None and loader not in LOADERS:
-        raise UsageError(f"--loader: unknown value {quoted(loader)}; expected one of {', '.join(LOADERS)}")
-    if [*files, *base, from_list].count("-") > 1:
-        raise UsageError("standard input can be read only once")
+        raise unknown("value", loader, LOADERS, of="--loader")
+    stdin_once((*files, *base, from_list))
     if fix is not None and from_list is not None:
-        raise UsageError("--fix takes one FILE, and no --from-list")
+        raise UsageError("--fix and --from-list do not go together: it is about one FILE")
     from pybtf.elf.mapped import mapped
 
     versions = read_versions(kernel)
@@ -128,7 +127,7 @@ def read_versions(kernel: str | None) -> list[int]:
     version = version_of(kernel)
     if version is None:
         raise UsageError(
-            f"--kernel takes a version such as 6.1 or 6.1.0-50-amd64, 4.18 or newer, or all, not {quoted(kernel)}"
+            f"--kernel expects a version such as 6.1 or 6.1.0-50-amd64, 4.18 or newer, or all, not {quoted(kernel)}"
         )
     if version > NEWEST:
         last = f"{NEWEST // 100}.{NEWEST % 100}"

@@ -36,7 +36,7 @@ def verify_fix(
     nothing had to be. Raises errors of the command line.
     """
     if len(files) != 1:
-        raise UsageError("--fix takes one FILE")
+        raise UsageError("--fix is about one FILE")
     if len(versions) > 1:
         raise UsageError("--fix takes one version, not all")
     if to is not None and len(base) != 1:

@@ -38,7 +38,7 @@ def verify_ids(
         raise UsageError("--btf-ids takes one --base")
     inputs = find_inputs(files)
     if btf is not None and len(inputs) > 1:
-        raise UsageError("--btf is of one FILE")
+        raise UsageError("--btf is about one FILE")
     results: list[dict[str, Any]] = []
     status = without = 0
     for each in inputs:

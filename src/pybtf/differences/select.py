@@ -7,7 +7,7 @@ from fnmatch import translate
 
 from pybtf.differences.model import CATEGORIES, CLASSES, classes_of
 from pybtf.differences.words import PLURALS
-from pybtf.errors import UsageError, quoted, shortened
+from pybtf.errors import UsageError, quoted, shortened, unknown
 from pybtf.inputs import read_bounded
 from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import replace
@@ -38,10 +38,7 @@ def split_list(texts: Iterable[str], known: Iterable[str], option: str) -> tuple
     known = list(known)
     for word in found:
         if word not in known:
-            from pybtf.support.suggest import did_you_mean
-
-            hint = did_you_mean(word, known) or f"; expected one of {', '.join(known)}"
-            raise UsageError(f"--{option}: unknown value {quoted(word)}{hint}")
+            raise unknown("value", word, known, of=f"--{option}")
     return tuple(found)
 
 
@@ -64,7 +61,7 @@ class Pattern:
         self.what = words.pop(0) if len(words) > 1 and words[0] in WHAT else ""
         keyword = words.pop(0) if len(words) > 1 else ""
         if keyword and keyword not in _WORDS:
-            raise UsageError(f"{quoted(text)}: {quoted(keyword)} is not one of {', '.join((*WHAT, *_WORDS))}")
+            raise unknown("word", keyword, (*WHAT, *_WORDS), of=quoted(text))
         if len(words) != 1:
             raise UsageError(f"{quoted(text)} is not a pattern: a name, with the kind in front if it matters")
         self.category = _WORDS.get(keyword, "")

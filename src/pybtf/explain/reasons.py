@@ -6,7 +6,7 @@ report counts what an encoding leaves out, but a user may also ask for a name th
 
 from __future__ import annotations
 
-from pybtf.errors import UsageError, quoted
+from pybtf.errors import UsageError, quoted, unknown
 from pybtf.report import FUNCTION_REASONS, REASON_OF_DESCRIPTION, REASON_OF_VARIABLE, VARIABLE_REASONS
 
 IN_BTF = ""
@@ -148,9 +148,6 @@ def check_reason(text: str) -> tuple[str, str]:
     if reason == "in_btf":
         return kind, IN_BTF
     if reason not in reasons:
-        from pybtf.support.suggest import did_you_mean
-
-        what, known = (f"no {kind}", reasons) if colon else ("nothing", {**FUNCTIONS, **VARIABLES})
-        hint = did_you_mean(reason, known)
-        raise UsageError(f"{what} is left out because of {quoted(reason)}{hint}; there are {', '.join(known)}")
+        known = reasons if colon else {**FUNCTIONS, **VARIABLES}
+        raise unknown("reason", reason, known, of=quoted(text) if colon else "")
     return kind, reason
