@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import pybtf
+from pybtf.cli.main import main
 from pybtf.elf import unlike
 from pybtf.features import notes
 from pybtf.report import FUNCTION_REASONS, Report, Tally
@@ -106,6 +107,25 @@ def test_a_module_as_base(tmp_path: Path) -> None:
 )
 def test_did_you_mean(name: str, known: tuple[str, ...], meant: str | None) -> None:
     assert did_you_mean(name, known) == (f" (did you mean {meant!r}?)" if meant else "")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("dump --format x z", "--format: unknown value 'x'; expected one of c, raw, json"),
+        ("dump --format x -oy z", "--format: unknown value 'x'; expected one of c, raw, json"),
+        ("size --by x z", "--by: unknown value 'x'; expected one of kind, type, prefix, unit, folder"),
+        ("verify --loader usr z", "--loader: unknown value 'usr' (did you mean 'user'?); expected one of user, "),
+        ("diff --fail-on remove x y", "--fail-on: unknown value 'remove' (did you mean 'removed'?); expected one of "),
+        ("encode --lang Rst x", "unknown language 'Rst' (did you mean 'rust'?); expected one of ada83, "),
+        ("encode --features vars x", "unknown feature 'vars' (did you mean 'var'?); expected one of encode_force"),
+        ("reproduce --skip crowds x", "--skip: unknown value 'crowds' (did you mean 'crowd'?); expected one of jobs "),
+        ("completion tcsh", "unknown shell 'tcsh'; expected one of bash, zsh, fish"),
+    ],
+)
+def test_what_there_is_is_said_in_the_same_words(line: str, said: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(line.split()) == 2
+    assert capfd.readouterr().err.startswith(f"pybtf: error: {said}")
 
 
 def test_files_in_the_same_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_cli: RunCli) -> None:

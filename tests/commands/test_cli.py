@@ -225,10 +225,6 @@ def test_manual_fits_a_terminal() -> None:
         (["encode", "-q", "-v", "x"], "--quiet and --verbose do not go together"),
         (["encode", "--features", "distilled_base", "x"], "needs a base BTF"),
         (["encode", "--detached", "-", "--report", "-", "x"], "name the same file"),
-        (["dump", "--format", "x", "-oy", "z"], "--format: unknown value 'x'; expected one of c, raw, json$"),
-        (["size", "--by", "x", "z"], "--by: unknown value 'x'; expected one of kind, type, prefix, unit, folder$"),
-        (["verify", "--loader", "usr", "z"],
-         r"--loader: unknown value 'usr' \(did you mean 'user'\?\); expected one of user, vmlinux, module$"),
         (["completion", "tcsh"], "unknown shell 'tcsh'; expected one of bash, zsh, fish$"),
     ],
 )

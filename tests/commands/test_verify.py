@@ -122,8 +122,10 @@ def test_the_most_bits_of_a_number(version: int, most: int) -> None:
 @pytest.mark.parametrize(
     ("data", "found"),
     [
-        (b"all of it is text\n", "61 6c 6c 20: a text file"), (b"MZ" + bytes(100), "4d 5a 00 00: an EFI program"),
-        (gzip.compress(gzip.compress(b"x")), "1f 8b 08 00: data compressed with gzip"),
+        (b"", "is empty"),
+        (b"all of it is text\n", "starts with 61 6c 6c 20: a text file"),
+        (b"MZ" + bytes(100), "starts with 4d 5a 00 00: an EFI program"),
+        (gzip.compress(gzip.compress(b"x")), "starts with 1f 8b 08 00: data compressed with gzip"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("way", ["a file", "standard input", "a base"])
@@ -139,7 +141,7 @@ def test_files_that_are_no_btf(
         arguments = {"a file": [str(path)], "standard input": ["-"], "a base": ["--base", str(path), str(path)]}
         assert main(["verify", *arguments[way]]) == 1
     said = capfd.readouterr().err
-    assert f"starts with {found}" in said
+    assert f": {found}" in said
     assert "expected raw BTF, or an ELF file with BTF, or one of them compressed" in said
 
 

@@ -61,7 +61,7 @@ def open_source(path: str) -> Source:
             start = stream.read(64)
             if start.startswith(_ELF) and stream.seekable() and start[16:18] not in (b"\1\0", b"\0\1"):
                 return _of_executable(stream, path, start)
-            if start[:2] in MAGICS or not start:
+            if start[:2] in MAGICS:
                 data = start + stream.read()
                 return _raw(data, path)
             if not start.startswith(_ELF):
@@ -92,7 +92,7 @@ def source_of(data: bytes, name: str) -> Source:
     data = bytes(unpacked or data)
     if data.startswith(_ELF):
         return _of_image(ElfImage(name, data, stored=stored), name, packed=packed)
-    if data and data[:2] not in MAGICS:
+    if data[:2] not in MAGICS:
         from pybtf.elf.unlike import unlike
 
         raise unlike(name, data, EXPECTED)
