@@ -1,4 +1,4 @@
-"""`.BTF.ext` as clang writes it, and as nobody should."""
+"""`.BTF.ext` as clang writes it, and as nobody should write it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def some_btf(little: bool = True) -> tuple[BTF, dict[str, int]]:
 
 
 def part(size: int, *sections: tuple[int, list[tuple[int, ...]]], little: bool = True) -> bytes:
-    """A part with records of `size` bytes, those that are given being filled up."""
+    """A part with records of `size` bytes; the given ones are padded to it."""
     order = "<" if little else ">"
     data = struct.pack(f"{order}I", size)
     for name, records in sections:
@@ -192,7 +192,7 @@ def test_an_object_that_comes_through_a_pipe() -> None:
 
 
 def test_names_that_are_parts_of_each_other() -> None:
-    """Each section of 16 bytes had a name of its own, all of which were kept."""
+    """Each section takes 16 bytes and has a name of its own. All these names used to be kept."""
     strings = b"\0" + b"a" * 200_000 + b"\0"
     btf = BTF.from_bytes(raw_btf([], strings))
     record: list[tuple[int, ...]] = [(0, 0)]
@@ -203,7 +203,7 @@ def test_names_that_are_parts_of_each_other() -> None:
 
 
 def test_a_long_way_is_not_repeated() -> None:
-    """In the message."""
+    """The message stays short."""
     strings = b"\0s\0" + b"0:" * 100_000 + b"\0"
     btf = BTF.from_bytes(raw_btf([1, 4 << 24, 4], strings))
     relocation = Relocation(".text", 0, 1, btf.strings[3], RelocationKind.FIELD_EXISTS)

@@ -1,4 +1,4 @@
-"""Questions to `BTF` by name and by path: sizes, alignments and offsets are those of the compiler."""
+"""Questions to `BTF` by name and by path: sizes, alignments and offsets agree with the compiler."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TYPES = ["struct inner", "struct outer", "struct tight", "pointer", "u32", "char
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory, require: Callable[[str], str]) -> dict[str, int]:
-    """What the compiler says of the types of SOURCE."""
+    """What the compiler says about the types of SOURCE."""
     folder = tmp_path_factory.mktemp("c")
     lines = [f'P("{path}", __builtin_offsetof(struct outer, {path}));' for path in PATHS]
     lines += [f'P("sizeof {type}", sizeof({type})); P("alignof {type}", _Alignof({type}));' for type in TYPES]
@@ -127,14 +127,14 @@ class Counting(BTF):
 
 
 def chain(builder: BtfBuilder, length: int, start: int) -> int:
-    """The last of so many typedefs, of which the first is of `start`."""
+    """The last in a chain of `length` typedefs; the first is a typedef of `start`."""
     for _ in range(length):
         start = builder.add(Typedef("t", start))
     return start
 
 
 def test_a_chain_is_followed_once() -> None:
-    """However many types refer to where it begins; and what is at its end is not made for each."""
+    """Once, however many types refer to its beginning. The type at its end is not made again for each of them."""
     length = 500
     builder = BtfBuilder()
     struct = builder.add(Struct("s", 12, (Member("a", builder.add(Int("int", 4, 32)), 0),)))
@@ -178,7 +178,7 @@ def test_a_damaged_chain_is_followed_once(endless: bool) -> None:
 
 
 def test_sizes_of_arrays_of_arrays() -> None:
-    """Also after those of what they are made of: none of the ways may have more than 2^64 elements."""
+    """Also if the sizes of the inner arrays are already known. On no path may there be more than 2^64 elements."""
     builder = BtfBuilder()
     int_ = builder.add(Int("int", 4, 32))
     half = builder.add(Array(int_, int_, 1 << 31))

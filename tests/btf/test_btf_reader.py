@@ -1,4 +1,4 @@
-"""Reading BTF assembled word by word, without the builder: every kind, byte order and way to be wrong."""
+"""Reading BTF assembled word by word, without the builder: every kind and byte order, and every way to be wrong."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ ROWS = {
 
 
 def test_rows_are_tuples_as_python_makes_them() -> None:
-    """They are made without running Python: equal ones have one hash, and CPython has just one empty tuple."""
+    """They are made without running Python, but equal ones have the same hash, and CPython has only one empty tuple."""
     rows = [getattr(type, ROWS[type.kind]) for type in BTF.from_bytes(btf(ALL)) if type.kind in ROWS]
     assert len(rows) >= len(ROWS)
     for row in rows:
@@ -206,7 +206,7 @@ def test_lookup() -> None:
 
 @pytest.mark.parametrize("text", [str, os.fsencode])
 def test_paths(tmp_path: Path, text: Callable[[str], Any]) -> None:
-    """As texts and as bytes; a null byte is in none."""
+    """Paths may be text or bytes. A path with a null byte is refused."""
     good, bad = text(str(tmp_path / "x.btf")), text(str(tmp_path / "x\0y"))
     encoded = pybtf.encode(text(str(ELF)))
     encoded.write(good)
@@ -314,7 +314,7 @@ def test_sizes() -> None:
 )
 @pytest.mark.parametrize("array", [False, True])
 def test_pointer_size_without_long(size: int, second: int, pointer: int, array: bool) -> None:
-    """Where a pointer of 8 bytes has no room, one has 4: BTF of programs of 32 bits need not have `long`."""
+    """If a pointer of 8 bytes does not fit, pointers have 4 bytes: BTF of 32-bit programs need not have `long`."""
     words = [0, info(2), 0, 0, info(10), 1]
     words += [0, info(3), 0, 2, 4, 1] if array else [0, info(8) , 2]
     words += [1, info(1), 4, 32, 1, info(4, 2 if second else 1), size, 0, 3, 0, *([0, 1, second] if second else [])]
@@ -475,7 +475,7 @@ SHARED = "names that begin inside others, or a name that very many types share"
 
 
 def test_names_that_are_parts_of_each_other() -> None:
-    """Half a megabyte of file has gigabytes of names, all of which were decoded, and kept."""
+    """Half a megabyte of file has gigabytes of names, and all of them used to be decoded and kept."""
     strings = b"\0int\0" + b"a" * 200_000 + b"\0"
     tails = [5 + 10 * i for i in range(20_000)]
     records = [*INT_RECORD, *(word for at in tails for word in (at, info(8), 1))]
@@ -492,13 +492,13 @@ def test_names_that_are_parts_of_each_other() -> None:
 
 
 def test_one_name_of_very_many_types() -> None:
-    """To find types by name, the name of each is looked at."""
+    """Finding types by name looks at the name of each."""
     strings = b"\0int\0" + b"a" * 200_000 + b"\0"
     types = BTF.from_bytes(raw_btf([*INT_RECORD, *[5, info(8), 1] * 20_000], strings))
     for _ in range(2):
         with pytest.raises(InputError, match=SHARED):
             types.by_name("int")
-    assert len({type.name for type in types}) == 2  # that is one text
+    assert len({type.name for type in types}) == 2  # only one name is decoded
 
 
 def elf(contents: bytes, *, name: str = ".BTF", kind: int = 1, flags: int = 0, **options: bool) -> bytes:
@@ -518,7 +518,7 @@ def test_elf_file(tmp_path: Path, order: str, bits: int, many: bool) -> None:
 
 @pytest.mark.parametrize("flags", [1 << bit for bit in range(32) if bit != 11])
 def test_flags_that_do_not_matter(tmp_path: Path, flags: int) -> None:
-    """Only SHF_COMPRESSED (0x800) says that the contents of a section are not its bytes."""
+    """Only SHF_COMPRESSED (0x800) means that the bytes of a section are not its contents."""
     path = tmp_path / "x.o"
     path.write_bytes(elf(btf(INT_RECORD), flags=flags))
     assert len(BTF.from_file(path)) == 1

@@ -1,6 +1,6 @@
-"""The builder, and what reader and builder promise together, on random BTF.
+"""The builder, and what reader and builder together promise, on random BTF.
 
-Random types come from `btf_types`; every value a field can hold may occur, and all references are valid.
+Random types come from `btf_types`; every value that a field can hold may occur, and all references are valid.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def use_everything(data: bytes) -> None:
 
 
 def reads_or_input_error(data: bytes) -> str:
-    """The message of the InputError, empty if the data could be read. Any other exception fails the test."""
+    """The message of the InputError, or an empty text if the data could be read. Any other exception fails the test."""
     try:
         use_everything(data)
     except InputError as error:
@@ -247,7 +247,7 @@ def test_valid_btf_answers_everything_but_cycles(types: list[Type]) -> None:
 
 
 def test_many_random_corruptions() -> None:
-    """Quantity, with a fixed seed, where the property test has variety."""
+    """Many cases, with a fixed seed; the property test adds variety."""
     random = Random(20)
     fields = [*EVERY_KIND, *EVERY_KIND]
     outcomes = set()
@@ -425,7 +425,7 @@ def test_first_difference(
 
 
 def test_first_difference_in_offsets_only() -> None:
-    """The same strings and the same meaning, but the second name is taken from its repetition."""
+    """The same strings and the same meaning, but the second BTF names the second copy of the string."""
     first, second = (raw_btf([at, 8 << 24, 0], b"\0a\0a\0") for at in (1, 3))
     difference = first_difference(BTF.from_bytes(first), BTF.from_bytes(second))
     assert str(difference) == (
@@ -437,7 +437,7 @@ def test_first_difference_in_offsets_only() -> None:
 
 
 def as_bpftool(type: Type) -> dict[str, Any]:
-    """What `bpftool -j btf dump` says of a type. Its version 7.1 sign-extends unsigned 32-bit enumerators."""
+    """What `bpftool -j btf dump` says about a type. Its version 7.1 sign-extends unsigned 32-bit enumerators."""
 
     def anon(name: str) -> str:
         return name or "(anon)"
@@ -482,7 +482,7 @@ def as_bpftool(type: Type) -> dict[str, Any]:
 
 
 def bpftool_dump(path: Path, base: Path | None = None) -> list[dict[str, Any]]:
-    """What bpftool makes of a file, with its sign extension undone."""
+    """What bpftool prints for a file, with its sign extension undone."""
     command = ["bpftool", "-j", *(["-B", str(base)] if base else []), "btf", "dump", "file", str(path)]
     result = subprocess.run(command, capture_output=True, check=True)
     types: list[dict[str, Any]] = json.loads(result.stdout)["types"]
@@ -494,7 +494,7 @@ def bpftool_dump(path: Path, base: Path | None = None) -> list[dict[str, Any]]:
 
 
 def test_a_shared_name_is_made_into_bytes_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may have megabytes, and be that of very many types. What is taken back may be added again."""
+    """A name may be megabytes long and belong to very many types. A type that was taken back may be added again."""
     made: list[str] = []
 
     def encode(name: str) -> bytes:
@@ -524,9 +524,7 @@ needs_bpftool = pytest.mark.skipif(shutil.which("bpftool") is None, reason="bpft
 def test_bpftool_reads_the_same(
     tmp_path_factory: pytest.TempPathFactory, types: list[Type], little: bool, length: int
 ) -> None:
-    """Its libbpf refuses other header lengths in the byte order that is not the machine's, and a FUNC of anything but a
-    prototype.
-    """
+    """Its libbpf refuses other header lengths in the foreign byte order, and a FUNC whose type is not a prototype."""
     native = little == (sys.byteorder == "little")
     prototype = len(types) + 1
     types = [dataclasses.replace(one, type=prototype) if isinstance(one, Func) else one for one in types]

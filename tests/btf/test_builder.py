@@ -1,4 +1,4 @@
-"""`pybtf.Builder` against libbpf: what its adders refuse, BTFs appended and de-duplicated, distilled bases.
+"""`pybtf.Builder` against libbpf: what its adders refuse, appending, de-duplication, and distilled bases.
 
 `fixtures/adders.json` and `fixtures/merge` are recorded from libbpf 1.7 (tools/judge/adders_oracle/compare.py --record,
 tools/judge/dedup_oracle/merge.py --record).
@@ -121,7 +121,7 @@ def test_appended_types_are_the_same_under_new_ids() -> None:
 
 
 def test_a_whole_is_appended_to_split_btf() -> None:
-    """Ids of the base stay; strings of the base are used."""
+    """Ids of the base stay the same, and strings of the base are used."""
     base = BTF.from_bytes(written(Int("int", 4, 32), Struct("s", 4, (Member("a", 1, 0),))))
     builder = Builder(base)
     assert builder.append(BTF.from_bytes(written(Struct("s", 4, (Member("b", 2, 0),)), Int("int", 4, 32)))) == 3
@@ -177,7 +177,7 @@ def test_kinds_that_are_not_known_cannot_be_appended() -> None:
 
 
 def test_names_in_the_middle_of_each_other() -> None:
-    """A few are strings of their own; 60,000 of one long string would be gigabytes."""
+    """A few of them become strings of their own; 60,000 in one long string would be gigabytes."""
     builder = BtfBuilder()
     at = builder.string(60_000 * "x")
     for n in range(60_000):
@@ -244,7 +244,7 @@ def test_nothing_to_distill() -> None:
 
 
 def test_names_that_are_tails_of_one_string_are_not_distilled() -> None:
-    """Each would be written: 640 MB, of 256 kB. Of a base, only what is referred to counts."""
+    """Each would be written: 640 MB from 256 kB. In a base, only the types that are referred to count."""
     count = 8000
     words = [word for number in range(count) for word in (1 + 20 * number, 8 << 24, 0)]
     tails = raw_btf(words, b"\0" + b"a" * (20 * count) + b"\0")
@@ -259,7 +259,7 @@ def test_names_that_are_tails_of_one_string_are_not_distilled() -> None:
 
 
 def test_nothing_has_a_name_to_be_found_by() -> None:
-    """All that is needed of the base moves into the split BTF; libbpf loses it."""
+    """Everything that is needed from the base moves into the split BTF; libbpf loses it."""
     base = BTF.from_bytes(written(Ptr(0), FuncProto(0, (Param("p", 1),))))
     builder = Builder(base)
     builder.add_func("f", 2)
@@ -272,7 +272,7 @@ def test_nothing_has_a_name_to_be_found_by() -> None:
 @pytest.mark.parametrize("kind", [6, 19])
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 5, 8, 16])
 def test_enums_of_odd_sizes_are_not_distilled(kind: int, size: int) -> None:
-    """Of a size that is no enum's, as clang for BPF gives one that is only declared, libbpf makes no enum."""
+    """libbpf makes no enum of a size that enums cannot have. clang for BPF gives such a size to a declared one."""
     base = BTF.from_bytes(raw_btf([1, kind << 24, size], b"\0e\0"))
     builder = Builder(base)
     builder.add_ptr(1)
@@ -308,7 +308,7 @@ def test_dedup_command(path: Path, run: Run, tmp_path: Path) -> None:
 
 
 def test_dedup_of_one_file_changes_nothing(run: Run, tmp_path: Path) -> None:
-    """Types that are de-duplicated already; but strings that nothing uses are gone."""
+    """The types are de-duplicated already. Only strings that nothing uses are dropped."""
     run(KERNEL, "-o", tmp_path / "out")
     assert [*BTF.from_file(tmp_path / "out")] == [*BTF.from_file(KERNEL)]
 

@@ -1,4 +1,4 @@
-"""Comparing two BTFs: each kind of change is named with its place, and nothing is found where nothing differs."""
+"""Comparing two BTFs: each kind of change is named with its place, and equal BTFs show no change."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def original() -> BTF:
 
 
 def record(btf: BTF, id: int) -> int:
-    """Offset in the BTF of a type's record."""
+    """The offset of a type's record in the BTF."""
     return btf.header.section("type")[0] + 4 * btf.starts[id - 1]
 
 

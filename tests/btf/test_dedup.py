@@ -80,7 +80,7 @@ def test_by_hand(case: tuple[list[Record], list[Record]]) -> None:
 
 @pytest.mark.parametrize("case", SPLIT.values(), ids=SPLIT.keys())
 def test_split_by_hand(case: tuple[list[Record], list[Record], list[Record]]) -> None:
-    """Base, own types, what is left of them."""
+    """The base, the module's types, and what is left of them."""
     base, own, left = case
     assert dedup_btf(raw(*own, strings=b""), raw(*base)) == raw(*left, strings=b"")
 
@@ -91,7 +91,7 @@ def test_strings_stay_as_they_were() -> None:
 
 
 def test_longer_header() -> None:
-    """A header with a layout section is read; the result has the plain one."""
+    """A header with a layout section can be read; the result has the plain header."""
     plain = raw(INT32, INT32)
     longer = raw_btf(plain[24:56], STRINGS, more=struct.pack("<II", 32, 80), gap=bytes(80))
     assert dedup_btf(longer) == raw(INT32)
@@ -206,7 +206,7 @@ def test_cycle_of_references(types: list[Record]) -> None:
 
 
 def test_cycle_met_by_comparison() -> None:
-    """Two structs, alike but for pointers in circles: comparing those must end."""
+    """Two structs that differ only in circular pointers: comparing them must end."""
     unit = [struct_of(A, (A, 2), (B, 2)), pointer(2)]
     other = [struct_of(A, (A, 4), (B, 5)), pointer(4), pointer(5)]
     refused(raw(*unit, *other), "cycle")
@@ -218,7 +218,7 @@ def test_kind_that_cannot_be_compared() -> None:
 
 
 def test_long_chains() -> None:
-    """Many pointers in a row, then many structs in a row: no recursion may follow them."""
+    """Many pointers in a row, then many structs in a row: recursion must not follow them."""
     n = 300_000
     chain = raw_btf([w for i in range(n) for w in pointer(i + 2)] + list(INT32), STRINGS)
     assert dedup_btf(chain) == chain
@@ -232,7 +232,7 @@ def test_long_chains() -> None:
 
 
 def test_exponential_comparison_ends() -> None:
-    """Copies whose identity takes 40^13 steps to see: refused after a bounded effort."""
+    """Copies whose identity takes 40^13 steps to see: refused after a bounded number of steps."""
     width = 40
 
     def unit(first: int, copies: int) -> list[Record]:
@@ -250,7 +250,7 @@ def test_exponential_comparison_ends() -> None:
 
 @pytest.mark.parametrize("seed", range(300))
 def test_damaged_input(seed: int) -> None:
-    """Bytes changed at random: a result or an InputError, nothing else; a result is stable."""
+    """Bytes changed at random: the outcome is a result or an InputError. De-duplicating a result changes nothing."""
     rng = random.Random(seed)
     case = rng.choice(CASES)
     base = (FIXTURES / f"{case['name']}.base.btf").read_bytes() if case["split"] else None

@@ -1,4 +1,4 @@
-"""Files with BTF that are compressed as a whole, wherever one can be named: everything reads the same."""
+"""Files with BTF that are compressed as a whole: every command that takes such a file reads the same."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BANNER = b"Linux version 6.1.0-x (builder) #1\n"
 
 
 def zstd(data: bytes) -> bytes:
-    """In blocks of raw bytes, with their size in front, of four bytes."""
+    """A zstd frame of raw blocks, with the content size in four bytes."""
     pieces = [data[at : at + 100_000] for at in range(0, len(data), 100_000)]
     return zstd_frame([(0, len(piece), piece) for piece in pieces], len(data))
 
@@ -67,7 +67,7 @@ def test_the_library(packed: Path, raw: bytes) -> None:
 
 
 def test_a_base(packed: Path, raw: bytes, tmp_path: Path) -> None:
-    """For the command, for one who takes its place in a build, and for the library."""
+    """For `pybtf encode`, for `pybtf-pahole`, and for the library."""
     expected = bytes(pybtf.encode(MODULE, base=pybtf.Base.from_bytes(raw)).data)
     assert bytes(pybtf.encode(MODULE, base=packed).data) == expected
     out = tmp_path / "out"
@@ -79,7 +79,7 @@ def test_a_base(packed: Path, raw: bytes, tmp_path: Path) -> None:
 
 
 def printed(capfd: pytest.CaptureFixture[str], *arguments: object) -> str:
-    """What a command prints that says nothing else."""
+    """The output of a command that succeeds and prints nothing on standard error."""
     status = main([*map(str, arguments)])
     out, err = capfd.readouterr()
     assert (status, err) == (0, "")
@@ -87,7 +87,7 @@ def printed(capfd: pytest.CaptureFixture[str], *arguments: object) -> str:
 
 
 def test_commands(packed: Path, plain: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """The file, and as a base, the same as when it is not compressed."""
+    """As the input and as a base, the file gives the same as when it is not compressed."""
     base, split = tmp_path / "base", tmp_path / "split.btf"
     base.write_bytes(plain)
     split.write_bytes(bytes(pybtf.encode(MODULE, base=base).data))
@@ -151,5 +151,5 @@ def test_what_is_compressed_must_have_btf(read: Callable[[Path], object], tmp_pa
 
 
 def test_what_is_said_of_raw_btf() -> None:
-    """The layer of ELF files has the magic bytes of its own."""
+    """The ELF layer has its own copy of the magic bytes."""
     assert [what_it_is(magic)[0].partition(": ")[2] for magic in MAGICS] == ["raw BTF", "raw BTF"]

@@ -1,4 +1,4 @@
-"""Questions about types that are answered without making all there is."""
+"""Questions about types that are answered without making every object."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.conftest import Noted
 
 
 def test_for_the_pointer_size_members_are_not_made(noted: Noted) -> None:
-    """Very many members may be of a struct with very many members, or at the end of one long chain."""
+    """Very many members may be of one struct with very many members, or lead to the end of one long chain."""
     many = tuple(Member(f"m{n}", 3, 0) for n in range(50))
     chained = tuple(Member(f"m{n}", 4, 0) for n in range(50))
     builder = BtfBuilder()

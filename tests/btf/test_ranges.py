@@ -16,7 +16,7 @@ NAME, TYPE, PROTO = 1, 1, 2
 INT = (NAME, 1 << 24, 4, 32)
 VOID_PROTO = (0, 13 << 24, 0)
 
-# The words of a record, which becomes type 3; which of them are names, and which are types.
+# The words of a record, which becomes type 3; then which of them are names and which are type ids.
 KINDS = {
     "int": (INT, [0], []),
     "ptr": ((0, 2 << 24, TYPE), [0], [2]),

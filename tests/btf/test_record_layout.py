@@ -11,7 +11,7 @@ HEAD = (Word.NAME, Word.DATA)
 
 
 def words_of(spec: KindSpec, vlen: int) -> list[Word]:
-    """What each word of a record stands for."""
+    """What each word of a record means."""
     return [*HEAD, spec.third, *spec.fixed, *spec.element * (vlen if spec.element else 0)]
 
 
@@ -45,7 +45,7 @@ def test_the_sets_of_kinds(spec: KindSpec) -> None:
 
 @pytest.mark.parametrize("kind", sorted({*range(32)} - {*KINDS}))
 def test_a_kind_that_does_not_exist(kind: int) -> None:
-    """Void, and what newer programs may write."""
+    """Void, and kinds that newer programs may write."""
     found = probe_record(kind, 3)
     assert kind == Kind.VOID or kind > max(KINDS)
     assert [found[name] for name in ("fixed", "each", "words", "whole")] == [0, 0, 0, 0]

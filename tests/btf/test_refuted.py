@@ -1,4 +1,4 @@
-"""Pairs of types that are known to differ (core/dedup/refuted.py): the same bytes, and comparing comes to an end."""
+"""Pairs of types that are known to differ (core/dedup/refuted.py): the bytes are the same, and comparing ends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.builders.graphs import listing
 from tests.conftest import ROOT, environment
 
 NEVER = 2**64 - 1
-#: Of 20,000 lists, those in which it matters that pairs are forgotten, and that a group has each name once.
+#: Of 20,000 lists, those in which it matters that pairs are forgotten and that a group has each name only once.
 RARE = (3007, 3497, 3811, 11480, 19416, 3766, 3967, 4189, 4561, 4986, 5539, 11975, 13111, 17962, 18578)
 
 
@@ -101,15 +101,15 @@ print(peak_memory() - before)
 
 
 def test_pairs_without_end() -> None:
-    """Each of 2,000 nameless structs differs from each before it: four million pairs with what they point to."""
+    """Each of 2,000 nameless structs differs from all before it: four million pairs, counting what they point to."""
     command = [sys.executable, "-c", MANY_PAIRS]
     more = int(subprocess.run(command, env=environment(), cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
     assert more < 16 << 20
 
 
 def groups(pairs: int, both: bool) -> bytes:
-    """Pairs of structs of one name that differ at once, and reach a prototype of very many parameters, and one of two
-    structs of a name; or `both`, of which one is the last parameter.
+    """Pairs of structs of one name that differ at once. They reach a prototype of very many parameters, and one of two
+    structs of the same name; or, with `both`, both of them, one as the last parameter.
     """
     strings, start = STRINGS, len(STRINGS)
     types = [INT32, record(INT, A, 4, 31), struct_of(B), struct_of(B, (A, 1)), pointer(6)]
@@ -129,15 +129,15 @@ def test_groups_take_steps() -> None:
 
 
 def test_groups_with_a_name_twice_are_given_up() -> None:
-    """Else, each pair would go through all parameters for nothing."""
+    """Otherwise each pair would go through all parameters for nothing."""
     data = groups(8000, both=True)
     assert dedup_btf(data, patience=0) == dedup_btf(data, patience=NEVER)
 
 
 @pytest.mark.skipif("PYBTF_SANITIZED" in os.environ, reason="what is known is proved there by walking on")
 def test_long_ways() -> None:
-    """In each unit, two thousand structs lead to the only one that differs. Walking to it from each of them, for
-    each unit before, is more than the limit of steps allows.
+    """In each unit, two thousand structs lead to the only one that differs. Walking to it from each of them, for each
+    earlier unit, takes more steps than the limit allows.
     """
     names, strings = 2000, b"\0a\0"
     at = []
@@ -152,5 +152,5 @@ def test_long_ways() -> None:
             records += [pointer(first + 2 * n + 4), struct_of(at[n], (A, first + 2 * n + 1))]
         records += [pointer(first), struct_of(at[-1], *[(A, first)] * (unit + 1))]
     left = dedup_btf(raw(*records, strings=strings))
-    # The integer and the pointer to it are there once; all else is kept.
+    # The integer and the pointer to it occur once; everything else is kept.
     assert len(list(pybtf.BTF.from_bytes(left))) == 2 + 32 * (2 * names - 1)

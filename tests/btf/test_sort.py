@@ -1,6 +1,6 @@
 """`Builder.of` and `Builder.sort` against the kernel's `resolve_btfids`.
 
-`fixtures/sorted.json` is recorded from that of Linux 7.2 (python -m tools.compare.sort_compare --record).
+`fixtures/sorted.json` records the answers of that program in Linux 7.2 (python -m tools.compare.sort_compare --record).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def test_what_is_recorded_is_of_all_sorts() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_the_ids_that_come_back(case: dict[str, str]) -> None:
-    """Each type under its new id, with what it refers to; a second time nothing moves."""
+    """Each type is under its new id and refers to new ids. Sorting again moves nothing."""
     btf = load(case)
     builder = Builder.of(btf)
     new = builder.sort()
@@ -66,7 +66,7 @@ def test_the_ids_that_come_back(case: dict[str, str]) -> None:
 
 
 def test_a_builder_of_a_btf_goes_on_with_it() -> None:
-    """Ids, strings without use and a name that is there twice stay; what is added uses them."""
+    """Ids, unused strings and a duplicated name stay; what is added uses them."""
     btf = BTF.from_bytes(raw_btf([1, 1 << 24, 4, 32], b"\0int\0spare\0int\0"))
     builder = Builder.of(btf)
     assert builder.to_bytes() == btf.data
@@ -118,7 +118,7 @@ def test_a_kind_that_is_not_known() -> None:
 
 
 def test_names_in_the_middle_of_each_other() -> None:
-    """A thousand names, each a byte shorter than the last, of a text of a hundred thousand: refused, and at once."""
+    """A thousand names in one text of 100,000 bytes, each a byte shorter than the last, are refused at once."""
     text = b"\0" + b"a" * 100_000 + b"\0"
     words = [word for offset in range(1, 1001) for word in (offset, 8 << 24, 0)]
     with pytest.raises(InputError, match="that begin inside others"):

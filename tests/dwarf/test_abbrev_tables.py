@@ -1,5 +1,5 @@
-"""Tables of abbreviations that follow each other (core/dwarf/known_decls.py): what is known of earlier ones changes
-nothing. Each table is read by itself, too, and must be found to consist of the same; or to be damaged in the same way.
+"""Tables of abbreviations that follow each other (core/dwarf/known_decls.py): what is known from earlier ones changes
+nothing. Each table is also read by itself, and must give the same declarations or the same fault.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pytest
 from tests.builders.dwarfwriter import sleb, uleb
 from tests.probe.rules_probe import probe_abbrevs
 
-#: (attribute, form): usual ones, of two bytes, wanted and not; a value in the declaration comes last.
+#: (attribute, form): usual pairs, pairs of two-byte numbers, wanted and unwanted ones; last, values in the declaration.
 PAIRS = [
     (0x03, 0x0E), (0x03, 0x08), (0x49, 0x13), (0x0B, 0x0B), (0x38, 0x0B), (0x38, 0x05), (0x3A, 0x0B), (0x3B, 0x05),
     (0x39, 0x0B), (0x01, 0x13), (0x3F, 0x19), (0x3C, 0x19), (0x1C, 0x0D), (0x02, 0x18), (0x2137, 0x19), (0x8A, 0x13),
@@ -21,7 +21,7 @@ TAGS = [0x0D, 0x0F, 0x13, 0x15, 0x16, 0x17, 0x24, 0x26, 0x28, 0x34, 0x05, 0x2E, 
 
 
 def declaration(dice: random.Random) -> bytes:
-    """Everything behind the code."""
+    """Everything after the code."""
     data = uleb(dice.choice(TAGS)) + bytes([dice.random() < 0.4])
     for _ in range(dice.choice((0, 1, 2, 3, 4, 5, 6, 8, 150))):
         attribute, form = dice.choice(PAIRS)
@@ -34,7 +34,7 @@ def declaration(dice: random.Random) -> bytes:
 
 
 def tables(dice: random.Random, count: int) -> tuple[bytearray, list[int]]:
-    """Tables of the same few declarations, in other order and by other codes."""
+    """Tables of the same few declarations, in different orders and with different codes."""
     known = [declaration(dice) for _ in range(30)]
     section, offsets = bytearray(), []
     for _ in range(count):
@@ -48,7 +48,7 @@ def tables(dice: random.Random, count: int) -> tuple[bytearray, list[int]]:
 
 
 def alike(data: bytes, offsets: list[int], sizes: list[tuple[int, int, int]]) -> list[tuple[object, ...]]:
-    """What the tables consist of, which is the same for each by itself. `sizes`: version, address size, offset size."""
+    """What the tables contain. Reading each by itself gives the same. `sizes`: version, address size, offset size."""
     wanted = [(offset, *size) for offset, size in zip(offsets, sizes, strict=True)]
     alone = [probe_abbrevs(data, [each])[0] for each in wanted]
     assert probe_abbrevs(data, wanted) == alone
@@ -88,7 +88,7 @@ def test_tables_with_damage(seed: int) -> None:
 
 
 def test_more_declarations_than_are_kept() -> None:
-    """Every table has three times as many others before it as there is room for, and then the first ones once more."""
+    """Three times as many declarations as are kept come before each table; then the first ones come again."""
     section, offsets = bytearray(), []
     for number in [*range(60), *range(5)]:
         offsets.append(len(section))
@@ -101,7 +101,7 @@ def test_more_declarations_than_are_kept() -> None:
 
 
 def test_programs_that_are_kept_have_a_bound() -> None:
-    """Declarations too long to be known are compiled each time, and their programs are forgotten in the end."""
+    """Declarations too long to be remembered are compiled each time, and their programs are forgotten in the end."""
     long = b"\x13\0" + b"\x3a\x0b\x03\x0e\x49\x13\x02\x0a" * 40 + b"\0\0"
     section = bytearray()
     for code in range(1, 1001):

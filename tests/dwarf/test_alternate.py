@@ -1,6 +1,6 @@
-"""Alternate files of dwz: where they are looked for, what is wrong with them, and that they leave no trace.
+"""Alternate files of dwz: where they are looked for, what can be wrong with them, and that they leave no trace.
 
-What is decoded of them is in cases_alternate.py, with what the reference wrote of it."""
+cases_alternate.py covers what is decoded from them, with what the reference wrote."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def encode(path: Path, **options: Any) -> bytes:
 
 
 def linking(*extra: Section) -> bytes:
-    """The file of the case, with these sections in place of its link."""
+    """The file of the case, with these sections instead of its link."""
     return pair(ORIGINS, alternate_origin, sections=extra)[0]
 
 
@@ -71,7 +71,7 @@ def put(path: Path, data: bytes = ALTERNATE) -> Path:
 
 
 def file_with(units: Sequence[Unit], main: Callable[[Labels], Sequence[Unit]], folder: Path) -> Path:
-    """Writes a pair; the first one's path."""
+    """Writes a pair of files, and returns the path of the first."""
     own, other = pair(units, main)
     put(folder / NAME, other)
     return put(folder / "file", own)
@@ -129,7 +129,7 @@ def test_in_the_tree_of_an_unpacked_package(inside: bool, tmp_path: Path, debug_
 
 
 def test_from_the_folder_of_the_file_itself(tmp_path: Path) -> None:
-    """A symbolic link to the file: its folder is looked in first, then that of the file."""
+    """A symbolic link to the file: the folder of the link is searched first, then that of the file."""
     put(tmp_path / "real" / "file", linking(link("x.debug")))
     put(tmp_path / "real" / "x.debug")
     (tmp_path / "links").mkdir()
@@ -144,7 +144,7 @@ def test_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_wrong_file_is_passed_over(tmp_path: Path) -> None:
-    """The search goes on behind a file with another build id, one that is no ELF, and a folder."""
+    """The search continues after a file with another build id, a file that is not ELF, and a folder."""
     path = put(tmp_path / "file", linking(link("x.debug")))
     put(tmp_path / "x.debug", alternate(TEN, identity=ID[::-1])[0])
     put(tmp_path / ".dwz" / "x.debug", b"nothing")
@@ -157,7 +157,7 @@ def test_a_wrong_file_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_of_a_separate_debug_file(tmp_path: Path) -> None:
-    """The link is in the debug file, and names are from its folder on."""
+    """The link is in the debug file, and its name is relative to the folder of that file."""
     build_id = Section(".note.gnu.build-id", note(b"GNU", 3, b"1234"), "NOTE", flags=SHF_ALLOC)
     more = [*symbols(X86), symbols(X86)[0]._replace(name="g", value=X86.text + 32)]
     stripped = elf([*sections(X86), build_id], more).data
@@ -180,7 +180,7 @@ def test_several_files_each_with_its_own(tmp_path: Path) -> None:
 
 
 def test_files_are_only_read(tmp_path: Path) -> None:
-    """Also where it fails."""
+    """Even if the encoding fails."""
     CASE.write(tmp_path / "file")
     put(tmp_path / "broken", linking(link("no.debug")))
     before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()}
@@ -195,7 +195,7 @@ def test_files_are_closed(tmp_path: Path) -> None:
     CASE.write(tmp_path / "file")
     put(tmp_path / ".debug" / NAME, alternate(TEN, identity=ID[::-1])[0])
     encode(tmp_path / "file")
-    gc.collect()  # what other tests have left open
+    gc.collect()  # descriptors that other tests left open
     before = sum(1 for _ in OPEN.iterdir())
     for _ in range(3):
         encode(tmp_path / "file")
@@ -222,7 +222,7 @@ def test_compressed_sections(tmp_path: Path) -> None:
 
 
 def test_names_that_are_only_in_the_alternate_file(tmp_path: Path) -> None:
-    """Without a .debug_str of its own, the file has nothing that names could be put off for."""
+    """Without a .debug_str of its own, the file has no names that could be read late."""
     text = die("base_type", ("name", "strp", "a long name"), ("byte_size", "data1", 4), ("encoding", "data1", 5))
     root = die("partial_unit", label="p0", children=[text])
 
@@ -235,8 +235,8 @@ def test_names_that_are_only_in_the_alternate_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_only_strings(jobs: int, tmp_path: Path) -> None:
-    """Where files share no units: the reference does not take it. Expected is what comes of the names in the file;
-    units stay apart: the first has no `int`, so its array has an index type of its own.
+    """Files that share no units: the reference refuses this. The expected BTF is that of a file that has the names
+    itself. Units stay separate: the first has no `int`, so its array gets an index type of its own.
     """
 
     def main(form: str) -> list[Unit]:
@@ -259,7 +259,7 @@ def test_only_strings(jobs: int, tmp_path: Path) -> None:
 
 
 def test_lost_references_are_counted(tmp_path: Path, run_cli: Any) -> None:
-    """In the report and on standard error. The reference complains of the same DIEs, of some twice."""
+    """In the report and on standard error. The reference complains about the same DIEs, about some of them twice."""
     load()["alternate_lost_references"].write(tmp_path / "file")
     count = 10
     done = pybtf.encode(tmp_path / "file", jobs=1)
@@ -276,7 +276,7 @@ def test_lost_references_are_counted(tmp_path: Path, run_cli: Any) -> None:
 
 
 def test_without_need_none_is_missed(tmp_path: Path) -> None:
-    """A file that says it has an alternate file, which is not there, but needs nothing of it."""
+    """A file that names an alternate file, which does not exist, but needs nothing from it."""
     path = put(tmp_path / "file", kernel(extra_sections=[link("no.debug")]).data)
     assert encode(path) == encode(put(tmp_path / "other", kernel().data))
 
@@ -318,7 +318,7 @@ def test_damaged_links(content: bytes, tmp_path: Path) -> None:
     ids=["gnu", "sup"],
 )
 def test_long_links(title: str, front: bytes, behind: bytes, tmp_path: Path) -> None:
-    """What no file can be called is damage. The longest name that one can have is told in a few words."""
+    """A name that no file can have is damage. A message shortens the longest possible name."""
     for size in (4097, 50_000):
         path = put(tmp_path / "file", linking(Section(title, front + b"n" * size + behind)))
         with pytest.raises(InputError, match=rf"file: {title}: a file name of more than 4096 bytes"):
@@ -362,14 +362,14 @@ def test_names_past_the_end(strings: bytes, tmp_path: Path) -> None:
 
 
 def with_strings(strings: bytes, units: Sequence[Unit] = (*TEN,)) -> bytes:
-    """An alternate file whose .debug_str is this."""
+    """An alternate file with this .debug_str."""
     contents = {**dwarf(units).sections, ".debug_str": strings}
     identity = Section(".note.gnu.build-id", note(b"GNU", 3, ID), "NOTE", flags=SHF_ALLOC)
     return elf([identity, *(Section(name, data) for name, data in contents.items())], []).data
 
 
 def test_own_references_do_not_lead_into_it(tmp_path: Path) -> None:
-    """An offset past the end of the file's own section is not one of the alternate file's."""
+    """An offset past the end of the file's own section does not lead into the alternate file."""
 
     def main(_labels: Labels) -> list[Unit]:
         t = named("typedef", "t", ("type", "ref_addr", Raw(0x80)))
@@ -402,7 +402,7 @@ def test_alternate_files_of_alternate_files(attribute: Any, tmp_path: Path) -> N
 
 
 def test_an_alternate_file_has_no_links(tmp_path: Path) -> None:
-    """One that it has is not followed: nothing of what is needed refers to it."""
+    """A link in an alternate file is not followed: nothing that is needed refers to it."""
     units = [p(0), p(1, die("typedef", far("type", 16)))]
     assert "t" in names(encode(file_with(units, one(uses("i0")), tmp_path)))
 
@@ -432,7 +432,7 @@ DAMAGED: dict[str, tuple[Unit, str]] = {
 
 @pytest.mark.parametrize("damage", DAMAGED)
 def test_damaged(damage: str, tmp_path: Path) -> None:
-    """A fault in the alternate file names that file, and offsets of its own."""
+    """The message about a fault in the alternate file names that file and its own offsets."""
     broken, expected = DAMAGED[damage]
     units = [p(0), broken]
     at = len(alternate_info([p(0)]))
@@ -470,14 +470,14 @@ def test_without_dwarf(tmp_path: Path) -> None:
 
 
 def test_the_file_itself_is_none(tmp_path: Path) -> None:
-    """A link that leads back to the file: it is read twice, and is no circle."""
+    """The link leads back to the file itself. It is read twice, and this is no cycle."""
     build_id = Section(".note.gnu.build-id", note(b"GNU", 3, ID), "NOTE", flags=SHF_ALLOC)
     path = put(tmp_path / "file", kernel(extra_sections=[build_id, link("file")]).data)
     assert encode(path) == encode(put(tmp_path / "other", kernel().data))
 
 
 def test_random_damage(tmp_path: Path) -> None:
-    """Whatever bytes change in either file, the answer is BTF or one clear error."""
+    """Whichever bytes change in either file, the answer is BTF or one clear error."""
     rng = random.Random(5)
     files = [(case.build(), case.beside[NAME]) for case in load().values() if case.beside]
     said: list[str] = []
@@ -511,7 +511,7 @@ def supplementary(units: Sequence[Unit], section: Section | None = None) -> byte
 
 @pytest.mark.parametrize(("form", "size"), [("ref_sup4", 4), ("ref_sup8", 8), ("GNU_ref_alt", 4)])
 def test_supplementary(form: str, size: int, tmp_path: Path) -> None:
-    """The same as with the forms of GNU, which the reference can read."""
+    """The same BTF as with the GNU forms, which the reference can read."""
 
     def main(by: str, size: int) -> Callable[[Labels], list[Unit]]:
         return lambda labels: [

@@ -1,4 +1,4 @@
-"""What `pybtf why` and provenance tell of DIEs that dwz has moved to an alternate file."""
+"""What `pybtf why` and provenance say about DIEs that dwz has moved to an alternate file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_why_shows_what_the_alternate_file_has(path: Path) -> None:
 
 @pytest.mark.parametrize("path", ALTERNATES, ids=lambda path: path.stem)
 def test_lines_of_what_the_alternate_file_has(path: Path) -> None:
-    """Its line tables are its own. The line of the source has the name."""
+    """The alternate file has its own line tables. The source has the name on that line."""
     _, database = encode_in_detail(str(path), kernel_options(), names=False, places=True)
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(database)
@@ -67,7 +67,7 @@ def of(each: Answer) -> list[dict[str, Any]]:
 
 
 def own_info(path: Path) -> int:
-    """The size of the file's own .debug_info: DIEs from there on are those of its alternate file."""
+    """The size of the file's own .debug_info: offsets from there on are in the alternate file."""
     with ElfImage.open(path) as image:
         section = image.debug_section(".debug_info")
         assert section is not None

@@ -1,7 +1,8 @@
-"""DWARF that is not all in .debug_info of the input: separate debug files, type units, split DWARF, alternate files.
+"""DWARF that is not all in the .debug_info of the input: separate debug files, type units, split DWARF, alternate
+files.
 
-Where the reference can read such a file, the expectation is what it wrote (fixtures/). What it gets wrong, type units,
-is compared with what it wrote for the same program built without them: the same types, whatever their order.
+If the reference can read such a file, its output is expected (fixtures/). It gets type units wrong; there the
+expectation is its output for the same program built without them: the same types, in any order.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def encode(path: Path) -> bytes:
 
 
 def with_dwarf(*extra: Section) -> bytes:
-    """The file of the case `siblings`, for which there is a golden file, and more sections."""
+    """The file of the case `siblings`, which has a golden file, with more sections."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tests.builders.synthetic.kernel", functools.partial(kernel, extra_sections=extra))
         return load()["siblings"].build()
@@ -64,7 +65,7 @@ def build_id(value: bytes = ID) -> Section:
 
 @pytest.fixture(autouse=True)
 def debug_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in place of /usr/lib/debug."""
+    """A folder instead of /usr/lib/debug."""
     root = tmp_path / "usr-lib-debug"
     monkeypatch.setattr(separate, "DEBUG_ROOT", str(root))
     return root
@@ -89,7 +90,7 @@ def test_by_link(place: str, identified: bool, tmp_path: Path, debug_root: Path)
     debug = PLACES[place](folder, debug_root)
     debug.parent.mkdir(parents=True, exist_ok=True)
     debug.write_bytes(content)
-    # With a build id in both the checksum does not count, as in the reference.
+    # If both have a build id, the checksum does not count, as in the reference.
     (folder / "file").write_bytes(without_dwarf(link("x.debug", b"other" if identified else content), *ids))
     assert encode(folder / "file") == GOLDEN
 
@@ -115,7 +116,7 @@ def test_by_name_only(tmp_path: Path) -> None:
 
 
 def test_through_a_symbolic_link(tmp_path: Path) -> None:
-    """It is also looked for beside what the link points to."""
+    """The debug file is also looked for beside the target of the link."""
     home = tmp_path / "home"
     home.mkdir()
     content = with_dwarf()
@@ -179,7 +180,7 @@ def test_damaged_link(content: bytes, tmp_path: Path) -> None:
 
 
 def test_long_names_and_identities(tmp_path: Path) -> None:
-    """What no file can be called is not looked for, and what is looked for is told in a message that can be read."""
+    """A name that no file can have is not looked for. Messages about the others stay readable."""
     path = tmp_path / "file"
     path.write_bytes(without_dwarf(link("n" * 4097, b"")))
     with pytest.raises(InputError, match=r"file: \.gnu_debuglink: a file name of more than 4096 bytes"):
@@ -217,7 +218,7 @@ def test_types_are_those_of_the_same_program_without_type_units(build: str) -> N
 
 
 def type_unit(name: str, signature: int, *members: Die, section: str, version: int, extra: Any = ()) -> Unit:
-    """A unit that defines a structure of these members; its `int` is its own."""
+    """A unit that defines a struct of these members, with an `int` of its own."""
     struct = named("structure_type", name, ("byte_size", "data1", 8), children=members, label=name)
     root = die("type_unit", ("language", "data1", 12), children=[base("int", 4, label=f"int {name}"), *extra, struct])
     return Unit(root, version=version, section=section, signature=signature, type_label=name)
@@ -270,7 +271,7 @@ def test_signatures(version: int, linked: bool, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", [4, 5])
 def test_a_signature_that_is_a_reference_in_the_unit(version: int, tmp_path: Path) -> None:
-    """The reference looks at no DW_AT_signature; with one that is no signature, a struct stays what it is."""
+    """The reference ignores DW_AT_signature. A struct whose DW_AT_signature is not a signature stays as it is."""
     path = tmp_path / "file"
     own = named("structure_type", "own", ("byte_size", "data1", 4), ("signature", "ref4", "int"), label="own")
     path.write_bytes(kernel(program(version, *MAIN, own, typedef("o", "own"))).data)
@@ -279,7 +280,7 @@ def test_a_signature_that_is_a_reference_in_the_unit(version: int, tmp_path: Pat
 
 
 def test_clang_is_recognised_behind_type_units(tmp_path: Path) -> None:
-    """Type units have no producer; that of the first unit which is none counts."""
+    """Type units have no producer; that of the first other unit counts."""
     nocall = ("calling_convention", "data1", 3)
     texts = []
     for producer in ("clang version 14", "GNU C11"):
@@ -327,7 +328,7 @@ def test_a_type_outside_its_unit(tmp_path: Path) -> None:
 
 
 def test_type_units_in_groups_that_overlap(tmp_path: Path) -> None:
-    """Many sections that are all the same bytes of the file."""
+    """Many sections that all consist of the same bytes of the file."""
     parts = [
         Section(".debug_info", bytes(64)),
         Section(".debug_abbrev", bytes(1)),

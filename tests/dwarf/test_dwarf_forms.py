@@ -1,7 +1,7 @@
-"""Every way of writing the same DWARF gives the same BTF; rules no compiler exercises are the reference's.
+"""Every way of writing the same DWARF gives the same BTF; rules that no compiler exercises are the reference's.
 
-The expectations are bytes the reference wrote (`fixtures/synthetic`, made by `tools/golden/synthetic_golden.py`).
-Each test first makes sure that its input is the file the reference was asked about."""
+The expectations are bytes that the reference wrote (`fixtures/synthetic`, made by `tools/golden/synthetic_golden.py`).
+Each test first makes sure that its input is the file that the reference was asked about."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from tools.judge import btfdiff
 HOME = Path(__file__).parents[2] / "fixtures" / "synthetic"
 MANIFEST: dict[str, Any] = json.loads((HOME / "manifest.json").read_text())
 CASES = synthetic.load()
-# Where the reference writes something that is wrong, and this program an error (docs/differences.md).
+# Cases where the reference writes something wrong, and pybtf reports an error (docs/differences.md).
 REFUSED = {"unit_skeleton": "skeleton", "alternate_file_missing": "debugaltlink"}
-# Type units: the same types in another order, and typedefs of what the reference does not find (test_containers.py has
-# more of them).
+# Type units: the same types in another order, and typedefs of types that the reference does not find
+# (test_containers.py has more of these).
 BETTER: dict[str, dict[str, Any]] = {"unit_type_dwarf4": {}, "unit_type_dwarf5": {"u": ("Struct", "s")}}
 
 
@@ -46,7 +46,7 @@ def test_rule(name: str, tmp_path: Path) -> None:
             pybtf.encode(path, features=case.features, jobs=1)
         return
     if facts["outcome"] == "error":
-        # The reference says so on stderr and exits with 0. We do not.
+        # The reference says so on stderr and exits with 0. pybtf does not.
         with pytest.raises(PybtfError) as caught:
             pybtf.encode(path, features=case.features, jobs=1, **case.options)
         assert not isinstance(caught.value, InternalError)

@@ -1,6 +1,6 @@
-"""DIEs that are read at a glance (core/dwarf/die_fast_path.py) come to what they come to when read one by one.
+"""DIEs that are read at a glance (core/dwarf/die_fast_path.py) give the same as when they are read one by one.
 
-Each tree is written twice (builders/glanced.py). What functions are made of is in test_glance_functions.py.
+Each tree is written twice (builders/glanced.py). DIEs of functions are in test_glance_functions.py.
 """
 
 from __future__ import annotations
@@ -293,14 +293,14 @@ def test_same_outcome_on_other_machines(flavour: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cut", range(1, 24))
 def test_same_outcome_if_the_unit_ends_early(cut: int, tmp_path: Path) -> None:
-    """Codes that are not consecutive are not read at a glance either, and the bytes are as many."""
+    """With codes that are not consecutive, nothing is read at a glance, and the length is the same."""
     dies = [INT, struct(member("a", "int", 0)), enum(ENUMERATOR), pointer(), pointer()]
     path = tmp_path / "x"
     assert outcome(path, dies, X86, cut) == outcome(path, dies, X86, cut, codes=lambda n: 2 * n)
 
 
 def test_members_are_found(tmp_path: Path) -> None:
-    """That the two ways agree is worth something only if they come to what is meant."""
+    """That the two ways agree means something only if the result is right."""
     data = check(tmp_path, [INT, *CASES["offsets"], *CASES["enumerators"]])
     assert isinstance(data, bytes)
     btf = pybtf.BTF.from_bytes(data)
@@ -321,7 +321,7 @@ def indexed(form: str, index: Any) -> Die:
 @pytest.mark.parametrize("offset_size", [4, 8])
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_names_by_index(flavour: str, offset_size: int, tmp_path: Path) -> None:
-    """As clang writes them in DWARF 5. Those of the values do not fit into a byte."""
+    """As clang writes them in DWARF 5. The indexes of the enumerators do not fit into a byte."""
     members = [indexed(form, f"by_{form}") for form in INDEXES]
     values = [die("enumerator", ("name", "strx2", f"VALUE_{n}"), ("const_value", "data1", 1)) for n in range(300)]
     dies: list[Die | bytes] = [INT, struct(*members), enum(*values)]
@@ -343,7 +343,7 @@ TAGS += ["lexical_block", "inlined_subroutine", "array_type", "class_type"]
 
 
 def randomly(seed: int) -> list[Die | bytes]:
-    """Some of all that can stand in a unit, nested."""
+    """A random, nested selection of everything that a unit can contain."""
     dice = random.Random(seed)
     names = ["a", "b", "name", "another_name", "", FAR]
 

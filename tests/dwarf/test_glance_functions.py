@@ -1,6 +1,6 @@
 """Functions, their parameters and blocks, and variables, read at a glance (core/dwarf/function_fast_path.py).
 
-As in test_glance.py, each tree is written so that its DIEs have a layout, and so that they have none.
+As in test_glance.py, each tree is written twice: so that its DIEs have a layout, and so that they have none.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ INT64 = die("base_type", ("name", "strp", "u64"), ("byte_size", "data1", 8), ("e
 
 
 def function(*more: Any, children: Sequence[Die | bytes] | None = None, name: Any = "f", label: Any = None) -> Die:
-    """One without code, unless `more` says otherwise."""
+    """A function without code, unless `more` says otherwise."""
     first = [("name", "strp", name)] if name is not None else []
     attributes = [*first, ("type", "ref4", "int"), *more]
     if children is None:
@@ -71,7 +71,7 @@ def copied(*parameters: Die) -> list[Die | bytes]:
 
 
 ADDRESS = ("location", "exprloc", [("addr", X86.percpu)])
-#: The lower half leads somewhere.
+#: The lower half alone is a valid offset.
 WIDE = Raw(1 << 32 | 0x20)
 OF_INT = ("type", "ref4", "int")
 STATIC = ("const_value", "data1", 3)
@@ -322,21 +322,21 @@ def test_same_outcome_on_other_machines(flavour: str, tmp_path: Path) -> None:
 
 
 def encoded(folder: Path, dies: Sequence[Die | bytes]) -> pybtf.BTF:
-    """What both ways come to."""
+    """The result of both ways."""
     data = check(folder, [INT, INT64, *dies])
     assert isinstance(data, bytes)
     return pybtf.BTF.from_bytes(data)
 
 
 def parameters(btf: pybtf.BTF) -> list[str]:
-    """Those of the function."""
+    """The parameters of the function."""
     function_: Any = btf.by_name("f")
     prototype: Any = btf.type(function_.type)
     return [each.name for each in prototype.params]
 
 
 def test_what_is_meant_is_found(tmp_path: Path) -> None:
-    """That the two ways agree is worth something only if they come to what is meant."""
+    """That the two ways agree means something only if the result is right."""
     expected = {
         "declared": ["a"],
         "parameters in registers": ["a", "b"],
@@ -364,7 +364,7 @@ def test_what_is_meant_is_found(tmp_path: Path) -> None:
 
 
 def test_true_signatures(tmp_path: Path) -> None:
-    """Names of parameters are needed where a member may stand for one."""
+    """Names of parameters are needed where a member may replace one."""
     pair = die("structure_type", ("name", "strp", "pair"), ("byte_size", "data1", 16), label="pair", children=[
         member("first", "u64", 0), member("second", "u64", 8)
     ])  # fmt: skip

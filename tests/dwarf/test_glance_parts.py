@@ -1,6 +1,6 @@
 """DIEs with parts of no fixed size, as clang writes most of what is in functions (core/dwarf/passing.py).
 
-As in test_glance.py, each tree is written so that its DIEs are read or passed over at a glance, and so that none is.
+As in test_glance.py, each tree is written twice: so that its DIEs are read or skipped at a glance, and so that none is.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ INSIDE = X86.text
 ADDRX = ("low_pc", "addrx", INSIDE)
 SIZE = ("high_pc", "data4", 8)
 UNUSUAL = ("decl_line", "block2", b"x")
-#: What fills tables, so that what comes later has indexes of two bytes.
+#: Entries that fill the tables, so that later ones have indexes of two bytes.
 FULL = [
     die("variable", ("location", "loclistx", place), ("ranges", "rnglistx", within), ("low_pc", "addrx", INSIDE + n))
     for n, (place, within) in enumerate(zip(LISTS, RANGES, strict=True))
@@ -314,7 +314,7 @@ def test_same_outcome_on_other_machines(flavour: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["inlined", "inlined with large indexes", "values", "parameters at length"])
 def test_same_outcome_if_the_unit_ends_early(name: str, tmp_path: Path) -> None:
-    """DIEs of codes that are not consecutive are not read at a glance, and the bytes are as many."""
+    """With codes that are not consecutive, nothing is read at a glance, and the length is the same."""
     dies = unit(CASES[name])
     path = tmp_path / "x"
     for cut in range(1, 60):
@@ -331,14 +331,14 @@ def in_steps(n: int) -> int:
 
 
 def encoded(folder: Path, dies: Sequence[Die | bytes]) -> pybtf.BTF:
-    """What both ways come to."""
+    """The result of both ways."""
     data = check(folder, unit(dies), version=5)
     assert isinstance(data, bytes)
     return pybtf.BTF.from_bytes(data)
 
 
 def test_what_is_meant_is_found(tmp_path: Path) -> None:
-    """That the two ways agree is worth something only if they come to what is meant."""
+    """That the two ways agree means something only if the result is right."""
     enumeration: Any = encoded(tmp_path, CASES["values"]).by_name("e")
     assert [each.value for each in enumeration.values] == [n - (n >> 63 << 64) for n in UNSIGNED] + SIGNED
     for name, names in {

@@ -1,4 +1,4 @@
-"""Language lists, and the numbers of languages against pyelftools' independent table."""
+"""Language lists, and the numbers of languages compared with pyelftools' independent table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FEATURES: dict[str, str] = json.loads((FIXTURES / "manifest.json").read_text())[
 
 
 def dwarf_code(name: str) -> int:
-    """DW_LANG of a name, by DWARF's own spelling of it."""
+    """The DW_LANG number of a name, found by DWARF's own spelling."""
     special = {
         "asm": "Mips_Assembler",
         "c": "C",
@@ -66,7 +66,7 @@ def test_unknown_names(text: str) -> None:
 
 
 def test_environment_excludes_rust(tmp_path: Path) -> None:
-    """A kernel build sets the variable; what is written is what the reference writes with the option."""
+    """A kernel build sets the variable. The output is what the reference writes with the option."""
     name = "51_rust_first.gcc-O2-5-exe"
     out = tmp_path / "out.btf"
     argv = [sys.executable, "-m", "pybtf", "encode", "--features", FEATURES["usual"], "--detached", str(out)]

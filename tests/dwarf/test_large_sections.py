@@ -1,5 +1,5 @@
-"""Pages are given back behind the units that have been decoded, and a unit may need them again; units are read one by
-one, and an expression may run past its unit.
+"""Pages are given back once their units are decoded, but a later unit may need them again. Units are read one by one,
+but an expression may run past its unit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PLACES = 3 * MIB, MIB  # of abbreviations
 
 
 def written(large: str = "") -> RawDwarf:
-    """Five units. The second and the fourth have their abbreviations two megabytes in front of those of the others.
+    """Five units. The abbreviations of the second and the fourth are two megabytes before those of the others.
     `large`: a text in each unit.
     """
     w = RawDwarf()
@@ -55,7 +55,7 @@ def file(w: RawDwarf, path: Path, *, compress: bool) -> Path:
 @pytest.mark.parametrize("compress", [False, True], ids=["mapped", "unpacked"])
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_pages_are_needed_again(compress: bool, jobs: int, tmp_path: Path) -> None:
-    """Those of the second unit lie in what is given back behind the first."""
+    """The pages of the second unit's abbreviations are given back after the first unit."""
     made = pybtf.encode(file(written(), tmp_path / "file", compress=compress), jobs=jobs).data
     assert [t.name for t in pybtf.BTF.from_bytes(made) if t.kind.name == "STRUCT"] == [f"s{i}" for i in range(5)]
 
@@ -68,7 +68,7 @@ def test_units_too_large_to_be_read_in_one_piece(tmp_path: Path) -> None:
 
 
 def function(w: RawDwarf, int_: int, name: str, place: bytes) -> None:
-    """One with a parameter that is at `place`."""
+    """A function with a parameter at `place`."""
     address = FLAVOURS["x86_64"].text
     w.die(0x2E, (0x03, STRING, name), (0x3F, PRESENT, None), (0x49, REF4, int_), (0x11, ADDR, address), children=True)
     w.die(0x05, (0x03, STRING, "x"), (0x49, REF4, int_), (0x02, EXPRLOC, place))
@@ -102,7 +102,7 @@ def merged(folder: Path, n: int, *, compress: bool) -> tuple[int, str]:
 
 
 def test_where_all_units_are_one(tmp_path: Path) -> None:
-    """Behind the walk, and then behind the functions, which look at their parameters once more."""
+    """Pages are given back after the walk, and again after the functions, which read their parameters once more."""
     small, functions = merged(tmp_path, 1, compress=False)
     assert functions == "['f']"
     large, functions = merged(tmp_path, 300, compress=False)
@@ -114,8 +114,8 @@ def test_where_all_units_are_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("filler", [b"\0", b"\xff"])
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_operand_that_runs_past_its_unit(filler: bytes, jobs: int, tmp_path: Path) -> None:
-    """It has the bytes of the unit behind, not those that a unit before it had at the same place. As pahole, where all
-    of the section is in memory.
+    """The operand continues in the next unit, and not in leftover bytes of an earlier unit. As in pahole, which has the
+    whole section in memory.
     """
     w = RawDwarf()
     w.begin()
@@ -135,7 +135,7 @@ def test_an_operand_that_runs_past_its_unit(filler: bytes, jobs: int, tmp_path: 
 
 @pytest.mark.parametrize("place", [b"", b"\x23", b"\x10\x88"], ids=["nothing", "plus_uconst", "half of constu"])
 def test_a_unit_that_ends_in_a_place(place: bytes, tmp_path: Path) -> None:
-    """The offset of the member would go on in the header behind the unit; the end of its children is missing."""
+    """The member's offset would continue in the header of the next unit; the end of its children is missing."""
     w = RawDwarf()
     w.begin()
     int_ = w.base_type()
@@ -154,7 +154,7 @@ def test_a_unit_that_ends_in_a_place(place: bytes, tmp_path: Path) -> None:
 
 
 def both(w: RawDwarf, folder: Path) -> tuple[Path, Path]:
-    """The same file, whose units are read one by one, and with compressed DIEs, which are unpacked together."""
+    """The same file twice: its units are read one by one; or its DIEs are compressed, and so unpacked together."""
     made = Dwarf({".debug_info": bytes(w.info), ".debug_abbrev": bytes(w.abbrev) + b"\0"}, {}, [], {}, {}, [])
     packed: dict[str, bytes | Section] = {".debug_info": Section(".debug_info", bytes(w.info), compress=6)}
     files = folder / "read", folder / "unpacked"
@@ -164,7 +164,7 @@ def both(w: RawDwarf, folder: Path) -> tuple[Path, Path]:
 
 
 def test_variables_two_gibibytes_apart(tmp_path: Path) -> None:
-    """Their order is the reference's: differences of offsets are signed words, and halves of the list are merged."""
+    """Their order is the reference's: it merges halves of the list, and compares by the sign of a 32-bit difference."""
     start = 0x10000000
     offsets = [16, 112, 208, 0x800000D0, 0x800000E0, 0x80000100, 0x80000120]
     places = [("location", "exprloc", [("addr", start + each)]) for each in offsets]

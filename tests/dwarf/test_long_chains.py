@@ -1,4 +1,4 @@
-"""What compilers never write that long, and the reference encodes: chains of origins, types with many namesakes."""
+"""Chains of origins, and types with many namesakes, longer than compilers write them; the reference encodes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.builders.rawdwarf import ADDR, DATA1, PRESENT, REF4, STRING, RawDwarf
 
 ORIGIN, SPECIFICATION = 0x31, 0x47
 
-#: The reference's, of a function whose name and type are at the end of a chain of 1,000 abstract origins.
+#: The reference's BTF for a function whose name and type are at the end of a chain of 1,000 abstract origins.
 EXPECTED = bytes.fromhex(
     "9feb01001800000000000000280000002800000007000000010000000000000104000000"
     "20000001000000000000000d01000000050000000000000c0200000000696e74006600"
@@ -22,7 +22,7 @@ EXPECTED = bytes.fromhex(
 
 
 def chain(links: int, attribute: int, *, forward: bool, end: bool = True) -> bytes:
-    """A function that has all from the one behind so many links; without an end, the last one leads to the first."""
+    """A function that takes everything from the one at the end of a chain. Without an end, the chain is a cycle."""
     w = RawDwarf()
     w.begin()
     int_ = w.base_type()
@@ -59,7 +59,7 @@ def test_circles(attribute: int, links: int, tmp_path: Path) -> None:
 
 
 def test_namesakes_that_are_nearly_equal(tmp_path: Path) -> None:
-    """Each refers to the next, and comparing two goes to the end: 17 million steps. The reference keeps them all."""
+    """Each refers to the next, and comparing two goes on to the end: 17 million steps. The reference keeps them all."""
     w = RawDwarf()
     w.begin()
     int_ = w.base_type()

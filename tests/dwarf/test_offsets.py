@@ -1,8 +1,8 @@
-"""References of a unit lead to the types they name (core/dwarf/die_index.py), wherever the DIEs of these lie.
+"""References of a unit lead to the types they name (core/dwarf/die_index.py), wherever their DIEs are.
 
-The table has a place for every four bytes, which says how far the index of a type is from that of the first one around.
-So what is tried here is what has no place: types that begin within four bytes, and types far from the order of their
-offsets; few of them and so many that the table for these grows.
+The table has one entry for every four bytes. It says how far the index of a type is from that of the first type nearby.
+These tests try types that have no entry: several that begin within four bytes, and types far from the order of their
+offsets. They try few of them, and so many that the extra table grows.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def test_types_within_four_bytes(count: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("count", [3, 62, 63, 64, 65, 400])
 def test_types_inside_others(count: int, tmp_path: Path) -> None:
-    """A struct gets its number when it ends, so behind all that are in it, which begin behind it."""
+    """A struct gets its number when it ends, so after the structs inside it, although they begin after it."""
     names = [f"n{n}" for n in range(count)]
     inner = [
         die(

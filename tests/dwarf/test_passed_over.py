@@ -1,6 +1,7 @@
-"""DIEs of tags that are not known where they stand are passed over, with what is in them: what refers to them.
+"""DIEs with tags that are unknown in their place are skipped with their children. These tests are about references to
+them.
 
-Fortran's functions are in a DW_TAG_module; a range of Ada is a DW_TAG_subrange_type, also outside of arrays.
+Fortran's functions are in a DW_TAG_module; a range of Ada is a DW_TAG_subrange_type, even outside an array.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def test_an_origin_in_a_module_says_so(tmp_path: Path) -> None:
 def test_of_functions_with_such_an_origin_degrading_leaves_out_nothing_else(
     features: str, own: tuple[tuple[str, str, str], ...], tmp_path: Path
 ) -> None:
-    """All that is known of them is there, as their name, or what they return."""
+    """Nothing but the function itself is lost, whether or not it has a name of its own."""
     path = tmp_path / "fortran.elf"
     low_pc = ("low_pc", "addr", FLAVOURS["x86_64"].text)
     module = named("module", "m", children=[named("subprogram", "meth", ("inline", "data1", 1), label="meth")])
@@ -74,7 +75,7 @@ def test_of_functions_with_such_an_origin_degrading_leaves_out_nothing_else(
 
 @pytest.mark.parametrize("place", [OLD, NEW], ids=["DWARF 4", "DWARF 5"])
 def test_bit_fields_of_a_range(place: tuple[tuple[str, str, int], ...], tmp_path: Path) -> None:
-    """The reference crashes on the place as DWARF 5 has it; of that of DWARF 4 it makes this."""
+    """The reference crashes on the place as DWARF 5 writes it; as DWARF 4 writes it, this is its result."""
     path = tmp_path / "ada.elf"
     small = die("subrange_type", ("type", "ref4", "int"), ("byte_size", "data1", 4), label="small")
     member = named("member", "p", ("type", "ref4", "small"), *place)
@@ -90,8 +91,8 @@ def test_bit_fields_of_a_range(place: tuple[tuple[str, str, int], ...], tmp_path
 def test_a_parameter_has_the_size_that_its_type_has(
     types: list[Die], type: str, features: str, inherited: bool, tmp_path: Path
 ) -> None:
-    """A value of 16 bytes takes two registers, also where its type is none that BTF knows. So the next one is in the
-    third, and is where it should be; of a function with a parameter elsewhere nothing is written.
+    """A value of 16 bytes takes two registers, even if BTF does not know its type. So the next parameter belongs in the
+    third. A function with a parameter in the wrong place is not written.
     """
     path = tmp_path / "wide.elf"
     low_pc = ("low_pc", "addr", FLAVOURS["x86_64"].text)
@@ -128,7 +129,7 @@ def test_a_parameter_has_the_size_that_its_type_has(
 
 
 def test_a_parameter_whose_type_leads_to_a_pointer(tmp_path: Path) -> None:
-    """It is as large as an address, whatever it points to; two registers are for what has two words."""
+    """The parameter is as large as an address, whatever it points to; only values of two words take two registers."""
     path = tmp_path / "pointer.elf"
     two = named("structure_type", "two", ("byte_size", "data1", 16), label="two")
     pointer = die("pointer_type", ("type", "ref4", "two"), label="pointer")
@@ -143,7 +144,7 @@ def test_a_parameter_whose_type_leads_to_a_pointer(tmp_path: Path) -> None:
 
 
 def test_the_name_of_a_unit_whose_section_is_gone(tmp_path: Path) -> None:
-    """`objcopy -R '.debug_line*'` takes .debug_line_str as well. The reference writes the same without."""
+    """`objcopy -R '.debug_line*'` takes .debug_line_str as well. The reference writes the same BTF without it."""
     path = tmp_path / "x.elf"
     root = die("compile_unit", ("name", "line_strp", "x.c"), ("producer", "string", "GNU C11"), children=[INT, SPARE])
     written = dwarf([Unit(root, version=5)])

@@ -1,8 +1,8 @@
-"""Locations of parameters and variables, against what the reference was seen to do.
+"""Locations of parameters and variables, compared with what the reference was seen to do.
 
-The reference does not say which register it found, so it was asked in a roundabout way: a function by GCC with
-one `long` parameter, which belongs in register 5 of x86-64, is dropped if and only if the location names another
-register. The tables below are results of pahole 1.32 (elfutils 0.196) on assembled DWARF of that kind.
+The reference does not say which register it found, so it was asked indirectly: a function compiled by GCC with one
+`long` parameter, which belongs in register 5 of x86-64, is dropped if and only if the location names another register.
+The tables below are results of pahole 1.32 (elfutils 0.196) on assembled DWARF of that kind.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def ranges(text: str) -> set[int]:
     return {op for pair in pairs for op in range(int(pair[0], 16), int(pair[-1], 16) + 1)}
 
 
-# Observed: which operations are valid if at least so many operand bytes follow. DW_OP_addr and operands that
+# Observed: which operations are valid if at least this many operand bytes follow. DW_OP_addr and operands that
 # are LEB128 may be cut off by the end of the expression.
 NEEDS = {
     0: ranges("03 06 10-14 16-27 29-2e 30-54 56-91 93 96-97 9b-9c 9f a1-a2 a8-a9 e0 f0 f7 f9 fb-fc"),
@@ -47,10 +47,10 @@ NEEDS = {
     2: ranges("0a-0b 28 2f 92 98 9d a5-a7 f5-f6"),
     4: ranges("0c-0d 99 fa"),
     8: ranges("0e-0f"),
-    50: ranges("9e a3-a4 f3-f4"),  # a length of 0x31 = 49 and as many bytes
+    50: ranges("9e a3-a4 f3-f4"),  # a length of 0x31 = 49, and that many bytes
 }
-# 0x55 is DW_OP_reg5, after which a second register is not looked at. 9a, a0, f2 and fd are not valid here because
-# 0x31313131 is no offset of .debug_info. No operation that is not in the table is valid.
+# 0x55 is DW_OP_reg5, after which a second register is ignored. 9a, a0, f2 and fd are not valid here because
+# 0x31313131 is not an offset in .debug_info. No other operation is valid.
 
 
 @pytest.mark.parametrize("version", [4, 5])
@@ -124,7 +124,7 @@ LISTS: list[tuple[bytes, str]] = [
     (entry(R5) + entry(ENTRY_R4), "nnn"),
     (entry(b"\xa3\x01\x54\x31\x22\x9f"), "nnn"),
     (entry(b"\x93\x04\x54"), "nyy"),
-    # LEB128 of ten bytes, of eleven with a byte that is an operation and with one that is not, endless
+    # LEB128 of ten bytes; of eleven, whose last byte is an operation or is not; endless
     (entry(b"\x10" + b"\x80" * 9 + b"\x00") + entry(ENTRY_R4), "yyy"),
     (entry(b"\x10" + b"\x80" * 10 + b"\x96") + entry(ENTRY_R4), "yyy"),
     (entry(b"\x10" + b"\x80" * 10 + b"\x00") + entry(ENTRY_R4), "nnn"),
@@ -155,7 +155,7 @@ def test_location_lists(entries: bytes, observed: str) -> None:
     ],
 )
 def test_what_a_single_expression_tells(expr: bytes, size: int, expected: tuple[object, ...]) -> None:
-    # Seen in the prototypes the reference writes with true_signature; see test_rules_signature.py.
+    # Seen in the prototypes that the reference writes with true_signature; see test_rules_signature.py.
     assert probe_location("block", expr, size=size) == expected
 
 
@@ -222,7 +222,7 @@ def test_addresses_of_variables(expr: bytes, address: int | None) -> None:
 
 @pytest.mark.parametrize("size", [2, 4, 8])
 def test_addresses_are_as_wide_as_the_unit_says(size: int) -> None:
-    """Those of AVR and MSP430 have 2 bytes, of which clang writes tables, too."""
+    """Addresses of AVR and MSP430 have 2 bytes. clang writes tables of them, too."""
 
     def address(value: int) -> bytes:
         return value.to_bytes(size, "little")

@@ -1,4 +1,4 @@
-"""Packed inference, against what the reference was seen to do.
+"""Packed inference, compared with what the reference was seen to do.
 
 A GCC function for x86-64 with six `long` parameters and a struct as the seventh is dropped if and only if the
 struct is inferred packed. The table holds results of pahole 1.32 on assembled DWARF with such functions.
@@ -55,7 +55,7 @@ def m(kind: int, offset: int, flags: int = 0) -> Member:
 
 
 def b(kind: int, start: int, bits: int, storage: int) -> Member:
-    """A bitfield at a bit offset, in a storage unit of so many bytes."""
+    """A bitfield at a bit offset, in a storage unit of `storage` bytes."""
     return (1, kind, start, start // (8 * storage) * storage, storage, bits % 256, 0)
 
 
@@ -123,7 +123,7 @@ def test_layouts(name: str, packed: bool) -> None:
 
 @pytest.mark.parametrize("tag", [STRUCT, CLASS])
 def test_a_struct_with_holes_marks_misplaced_members(tag: int) -> None:
-    # Observed: asked before, the member is not packed; asked after the struct around it, it is.
+    # Observed: the member is not packed if asked about before the struct around it, and packed if asked about after it.
     layout = Layout()
     inner = layout.struct(16, m(layout.int, 0), m(layout.int, 4), m(layout.long, 8), tag=tag)
     outer = layout.struct(40, m(layout.char, 0), m(layout.add(TYPEDEF, inner), 4), m(layout.long, 32))
@@ -178,5 +178,5 @@ def test_deep_and_wide_nesting_ends() -> None:
     for _ in range(5000):
         inner = layout.struct(9, m(inner, 0), m(inner, 0))
     unit = layout.unit()
-    assert unit.packed(inner) is False  # 5000 levels: deeper than is followed
+    assert unit.packed(inner) is False  # 5000 levels: more than are followed
     assert unit.packed(inner - 4600) is True

@@ -1,10 +1,10 @@
-"""Register analysis, against what the reference was seen to do.
+"""Register analysis, compared with what the reference was seen to do.
 
 Each row of `OBSERVED` is a function for x86-64: per parameter its type and location. pahole 1.32 encoded it four
-times: by GCC with a plain symbol (kept unless a parameter is unexpected), by GCC with only a `.isra.0` symbol
-(kept unless one is unexpected or optimized), by clang with a plain symbol, and by clang with DW_CC_nocall and
-true_signature. The first three are "y" for kept and "n" for dropped, the fourth is the list of names in the
-prototype, or None.
+times: as compiled by GCC with a plain symbol (kept unless a parameter is unexpected), by GCC with only a `.isra.0`
+symbol (kept unless one is unexpected or optimized), by clang with a plain symbol, and by clang with DW_CC_nocall and
+true_signature. The first three are "y" for kept and "n" for dropped, the fourth is the list of names in the prototype,
+or None.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.probe.rules_probe import ProbeUnit, probe_location
 X86_64, ARM64, ARM, S390, RISCV, I386 = 62, 183, 40, 22, 243, 3
 STRUCT, BASE, TYPEDEF, CONST, VOLATILE, UNION = 0x13, 0x24, 0x16, 0x26, 0x35, 0x17
 
-# long, int, pair {long first; int second}, packed {char; long}, then types by which others are reached
+# long, int, pair {long first; int second}, packed {char; long}, then types that lead to these
 TYPES = [
     (BASE, 0, 1, 8, 0, 0),
     (BASE, 0, 2, 4, 0, 0),
@@ -102,7 +102,7 @@ OBSERVED: list[tuple[Row, str, list[str] | None]] = [
 
 
 def facts(kind: str, location: Location) -> dict[str, object]:
-    """What the location of a parameter tells, as fields of Param."""
+    """What the location of a parameter says, as fields of Param."""
     ref, size = KINDS[kind]
     fields: dict[str, object] = {"ref": ref, "size": size, "has_const": location == "const"}
     if location is None or location == "const":
@@ -140,7 +140,7 @@ def test_functions(row: Row, observed: str, names: list[str] | None) -> None:
 
 
 def registers(machine: int, clang: bool) -> list[list[int]]:
-    """For each of the first eight parameters the registers in which it is not unexpected."""
+    """For each of the first eight parameters, the registers in which it is expected."""
     return [
         [reg for reg in range(32) if not analyse([{}] * index + [{"reg": reg}], machine, clang=clang)[1]]
         for index in range(8)
@@ -176,7 +176,7 @@ def test_registers_of_machines(machine: int) -> None:
 
 @pytest.mark.parametrize(
     ("ref", "exempt"),
-    # Only a structure_type, only through typedef and const; a circle of typedefs ends.
+    # Only a structure_type, and only through typedef and const; a cycle of typedefs ends.
     [
         (3, True),
         (7, True),
@@ -198,7 +198,7 @@ def test_a_struct_exempts_the_function(ref: int, exempt: bool) -> None:
     ("ref", "uncertain"), [(6, True), (3, False), (11, False), (12, False), (0, False), (99999, False)]
 )
 def test_packed_structs_on_the_stack(ref: int, uncertain: bool) -> None:
-    # Only a named struct that the parameter's type is itself, and only behind the registers.
+    # Only if the parameter's type itself is a named struct, and only after the registers.
     assert analyse([{}] * 6 + [{"ref": ref}])[2] is uncertain
     assert analyse([{}] * 5 + [{"ref": ref}])[2] is False
     assert analyse([{"ref": ref}], I386)[2] is uncertain
@@ -209,7 +209,7 @@ def test_many_parameters() -> None:
     assert (optimized, unexpected, uncertain, set(verdicts)) == (True, False, False, {""})
 
 
-# Observed: the member that stands for a parameter of which only the first word is described. Per member: name,
+# Observed: which member replaces a parameter if only the first word is described. Per member: name,
 # type, bit offset, byte offset, flags (1 static, 2 inheritance, 8 data_bit_offset).
 CANDIDATES: list[tuple[list[tuple[int, int, int, int, int]], int | None]] = [
     ([(1, 2, 0, 0, 8), (2, 1, 0, 0, 0)], 1),

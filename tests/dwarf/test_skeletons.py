@@ -1,5 +1,5 @@
-"""Skeletons of split DWARF. The look for them: what it has looked at goes back, all of it, and nothing beyond. What
-they may say of the rest of their units, and how often.
+"""Skeletons of split DWARF. The search for them gives back all pages that it has read, and no others. What they may say
+about the rest of their units, and how often.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ADDR, BLOCK4, STRING, DATA1, STRP, UDATA, PRESENT, DATA16 = 0x01, 0x04, 0x08, 0x
 
 
 def units(*sizes: int, claimed: int = 0) -> bytes:
-    """Units of DWARF 4 of so many bytes; the last one claims `claimed` bytes more."""
+    """Units of DWARF 4 of these sizes in bytes; the last one claims `claimed` bytes more."""
     lengths = [size - 4 for size in sizes]
     lengths[-1] += claimed
     pairs = zip(sizes, lengths, strict=True)
@@ -63,7 +63,7 @@ def test_large_files_without_addresses_are_not_looked_at(units: int, more: dict[
 
 
 def headed(kind: int, body: bytes, address_size: int = 8) -> bytes:
-    """A unit of DWARF 5 that uses the first table of abbreviations; a split one has the identity 7."""
+    """A unit of DWARF 5 that uses the first abbreviation table. A split unit has the identity 7."""
     identity = b"" if kind == COMPILE else struct.pack("<Q", 7)
     rest = struct.pack("<HBBI", 5, kind, address_size, 0) + identity + body
     return struct.pack("<I", len(rest)) + rest
@@ -77,7 +77,7 @@ def root(tag: int, *attributes: tuple[int, int], code: int = 1) -> bytes:
 def program(
     folder: Path, info: bytes, abbrev: bytes, strings: bytes = b"\0", filling: int = 0, type: str = "ET_EXEC"
 ) -> Path:
-    """A program with these units, and `x.dwo`, with the unit 7, which has a type `int` and some filling."""
+    """A program with these units, and `x.dwo` with unit 7, which has a type `int` and some padding."""
     table = root(0x11, (NAME, STRING), (0x1C, BLOCK4)) + uleb(2) + b"\x24\0\x03\x08\x0b\x0b\x3e\x0b\0\0" + b"\0"
     unit = headed(SPLIT, b"\1a.c\0" + struct.pack("<I", filling) + bytes(filling) + b"\2int\0\4\5" + b"\0")
     own = [Section(".debug_info.dwo", unit), Section(".debug_abbrev.dwo", table)]
@@ -89,7 +89,7 @@ def program(
 
 
 def ints(result: Encoded) -> int:
-    """How many types `int` there are: one, if the unit of `x.dwo` was read, however often."""
+    """How many types are called `int`: one if the unit of `x.dwo` was read, however often."""
     return sum(each.name == "int" for each in result.btf)
 
 
@@ -121,7 +121,7 @@ def test_offsets_of_more_than_64_bits(
 
 
 def test_many_skeletons_of_one_unit(tmp_path: Path) -> None:
-    """An object may be linked again. But small skeletons of one large unit must not be a file without end."""
+    """An object may be linked several times. But small skeletons must not repeat a large unit without limit."""
     abbrev, skeleton = root(0x4A, (DWO_NAME, STRING)), headed(SKELETON, b"\1x.dwo\0")
     path = program(tmp_path, skeleton * 1000, abbrev)
     assert pybtf.encode(path).report.units.kept == 1000
@@ -134,7 +134,7 @@ def test_many_skeletons_of_one_unit(tmp_path: Path) -> None:
 
 
 def test_a_file_with_many_names_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, noted: Noted) -> None:
-    """A large one would be in memory as often as a small program names it."""
+    """Otherwise a small program could have a large file in memory many times."""
     names = [b"x.dwo", b"/proc/self/cwd/x.dwo", b"/proc/self/cwd/./x.dwo", b"symbolic.dwo", b"hard.dwo"]
     info = b"".join(headed(SKELETON, b"\1" + name + b"\0") for name in names)
     path = program(tmp_path, info, root(0x4A, (DWO_NAME, STRING)))
@@ -148,7 +148,7 @@ def test_a_file_with_many_names_is_read_once(tmp_path: Path, monkeypatch: pytest
 
 
 def test_all_files_together_may_unpack_so_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each alone may: what is small can become `FREE_SIZE`, and there can be many."""
+    """Each file alone may unpack to `FREE_SIZE`, however small it is, and there can be many files."""
     monkeypatch.setattr("pybtf.dwarf.split.FREE_SIZE", 4 * MIB)
     path = program(tmp_path, headed(SKELETON, b"\1x.dwo\0"), root(0x4A, (DWO_NAME, STRING)))
     with ElfImage.open(tmp_path / "x.dwo") as image:
@@ -177,8 +177,8 @@ def test_all_files_together_may_unpack_so_much(tmp_path: Path, monkeypatch: pyte
     ids=["long", "empty", "cut", "header"],
 )
 def test_damage_behind_skeletons(damaged: bytes, found: str, more: bool, tmp_path: Path) -> None:
-    """With `degrade` that is a loss, as it is without skeletons: of all that follows, if a length is wrong; of the unit
-    alone, if it is another part of the header. `more`: something follows.
+    """With `degrade` the damage is a loss, as it is without skeletons: of everything that follows if a length is wrong,
+    and of the unit alone if another part of the header is. `more`: another unit follows.
     """
     plain = root(0x11, (NAME, STRING), code=2) + uleb(3) + b"\x24\0\x03\x08\x0b\x0b\x3e\x0b\0\0"
     long, none, skeleton = b"\2b.c\0\3long\0\x08\5\0", b"\1none.dwo\0", headed(SKELETON, b"\1x.dwo\0")
@@ -196,7 +196,7 @@ def test_damage_behind_skeletons(damaged: bytes, found: str, more: bool, tmp_pat
 
 
 def test_type_units_are_in_front_of_damage(tmp_path: Path) -> None:
-    """Those that follow all units: in an object file."""
+    """In an object file, type units from a `.dwo` come after all units, and are read in spite of damage there."""
     path = program(tmp_path, headed(SKELETON, b"\1x.dwo\0") + bytes(4), root(0x4A, (DWO_NAME, STRING)), type="ET_REL")
     table = root(0x11, (NAME, STRING)) + root(0x41, (0x13, DATA1), code=2) + uleb(3) + b"\x13\0\x03\x08\x0b\x0b\0\0"
     units = headed(SPLIT, b"\1a.c\0\0") + headed(SPLIT_TYPE, struct.pack("<I", 26) + b"\2\x0c\3s\0\4\0")
@@ -206,7 +206,7 @@ def test_type_units_are_in_front_of_damage(tmp_path: Path) -> None:
 
 
 class Counted(bytes):
-    """Strings, and how many bytes of them were read."""
+    """Strings that count how many of their bytes are read."""
 
     read = 0
 
@@ -217,7 +217,7 @@ class Counted(bytes):
 
 
 def roots(strings: Counted, *offsets: int, attribute: int = COMP_DIR, wide: int = 1) -> list[bytes | None]:
-    """The texts of units, each of which has `wide` attributes with one of these offsets."""
+    """The texts of units. Each unit has `wide` attributes with one of these offsets."""
     abbrev = root(0x11, *[(attribute, STRP)] * wide)
     info = b"".join(headed(COMPILE, b"\1" + struct.pack("<I", offset) * wide) for offset in offsets)
     budget = Budget(len(info))
@@ -230,7 +230,7 @@ def roots(strings: Counted, *offsets: int, attribute: int = COMP_DIR, wide: int 
 
 
 def test_texts_are_read_if_they_are_wanted() -> None:
-    """And once: a root may have hundreds, units may share them."""
+    """They are read once: a root may have hundreds, and units may share them."""
     long = Counted(b"x" * (LONGEST_TEXT - 1) + b"\0")
     assert roots(long, *[0] * 100, attribute=NAME, wide=100) == [None] * 100
     assert long.read == 0
@@ -242,7 +242,7 @@ def test_texts_are_read_if_they_are_wanted() -> None:
 
 
 def test_texts_that_overlap() -> None:
-    """Names that are tails of others are usual. So many that they are many times their section are not."""
+    """Names that are tails of others are usual, but not if together they are many times as long as their section."""
     size = 1 << 15
     strings = Counted(b"x" * (size - 1) + b"\0")
     assert len(roots(strings, *range(32))) == 32
@@ -257,7 +257,7 @@ def test_texts_that_overlap() -> None:
 
 
 def test_attributes_without_bytes() -> None:
-    """Units that share a table of them are few bytes, so there must not be any number."""
+    """Units that share an abbreviation table take few bytes, so such attributes must be limited."""
     abbrev = root(0x11, *[(NAME, PRESENT)] * 900)
     unit = headed(COMPILE, b"\1")
     (head,) = heads(unit, 0, len(unit), Place("x"), little=True)
@@ -269,7 +269,7 @@ def test_attributes_without_bytes() -> None:
 
 
 def test_long_names(tmp_path: Path) -> None:
-    """What no file can be called is not looked for. Of others, messages have the beginning and the end."""
+    """A name that no file can have is not looked for. Messages show the beginning and the end of other long names."""
     abbrev = root(0x4A, (DWO_NAME, STRING)) + root(0x4A, (DWO_NAME, STRING), (COMP_DIR, STRING), code=2)
     for size, found in ((4097, "a file with a name of 4097 bytes"), (4096, r"unit is in n{256}\.\.\.n{256}, with")):
         name = b"n" * size

@@ -1,5 +1,5 @@
-"""Split DWARF: programs whose units are in `.dwo` files and `.dwp` packages come to the BTF that the reference makes of
-the same program built without -gsplit-dwarf (tools/golden/dwo_fixtures.py); what is missing or damaged is a message.
+"""Split DWARF: programs whose units are in `.dwo` files and `.dwp` packages give the BTF that the reference makes from
+the same program built without -gsplit-dwarf (tools/golden/dwo_fixtures.py). Missing or damaged files give a message.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ COLUMNS = {".debug_info.dwo": 1, ".debug_abbrev.dwo": 3, ".debug_loclists.dwo": 
 
 
 def copy(build: Path, to: Path) -> Path:
-    """A program with its `.dwo` files, elsewhere."""
+    """A copy of a program with its `.dwo` files."""
     shutil.copytree(build, to, dirs_exist_ok=True)
     return to / "program.elf"
 
@@ -49,7 +49,7 @@ def sections(path: Path) -> dict[str, bytes]:
 
 
 def package(files: list[Path], identities: list[int], more: dict[str, int] | None = None) -> bytes:
-    """A package of version 5 (DWARF 5, 7.3.5.3), written by its rules: strings shared, all else in parts."""
+    """A package by the rules of DWARF 5, 7.3.5.3: strings are shared, everything else is in parts."""
     columns = {**COLUMNS, **(more or {})}
     whole = dict.fromkeys([*columns, ".debug_str.dwo"], b"")
     rows = []
@@ -91,7 +91,7 @@ def test_the_btf_is_that_of_the_unsplit_program(build: Path, jobs: int) -> None:
 
 @pytest.mark.parametrize("path", PACKAGES, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_packages(path: Path, tmp_path: Path) -> None:
-    """Beside the program, without any `.dwo`; and given by name."""
+    """Beside the program, without any `.dwo`; and named explicitly."""
     program = shutil.copy(path.parent / "program.elf", tmp_path / "program.elf")
     expected = (path.parent / "unsplit.btf").read_bytes()
     shutil.copy(path, tmp_path / "elsewhere")
@@ -186,7 +186,7 @@ def outcome(program: Path) -> str:
 
 @pytest.mark.parametrize("build", BUILDS, ids=lambda path: path.name)
 def test_damage_is_a_message(build: Path, tmp_path: Path) -> None:
-    """Every byte of a `.dwo` or package may be anything: a message or a BTF, nothing else."""
+    """Any byte of a `.dwo` or package may be damaged: the outcome is a message or BTF."""
     program = copy(build, tmp_path)
     draw = Random(20261122)
     targets = [tmp_path / "u0.dwo"]
@@ -229,7 +229,7 @@ def test_indexes_are_checked(tmp_path: Path) -> None:
             pybtf.encode(program)
     slots = struct.unpack_from("<8I", whole, at + 16 + 64)
     twice = bytearray(whole)
-    struct.pack_into("<I", twice, at + 16 + 64 + 4 * slots.index(0), 2)  # as many slots as there is room for
+    struct.pack_into("<I", twice, at + 16 + 64 + 4 * slots.index(0), 2)  # another slot with the same row
     path.write_bytes(twice)
     with pytest.raises(InputError, match=r"debug_cu_index: row 2 in two slots"):
         pybtf.encode(program)
@@ -243,7 +243,7 @@ def test_indexes_are_checked(tmp_path: Path) -> None:
 
 
 def test_offsets_of_abbreviations_beyond_64_bits(tmp_path: Path) -> None:
-    """With where the table of the unit's file begins, the sum is an offset that is there."""
+    """The sum with the start of the file's abbreviations wraps around to a valid offset."""
     for name in ("a", "b"):
         (tmp_path / f"{name}.c").write_text(f"struct {name} {{ int x; }} {name}; int f{name}(void) {{ return 0; }}\n")
     flags = "-g -gdwarf-5 -gdwarf64 -gsplit-dwarf -nostdlib -Wl,-e,fa -o program a.c b.c"
@@ -307,7 +307,7 @@ def test_a_package_that_is_not_needed_is_one_all_the_same(
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("version", [4, 5])
 def test_an_object_that_is_linked_twice(compiler: str, version: int, tmp_path: Path) -> None:
-    """Its copies have skeletons of one unit, and addresses of their own."""
+    """Its copies have skeletons of the same unit, but different addresses."""
     if not (shutil.which(compiler) and shutil.which("ld")):
         pytest.skip(f"no {compiler}")
     used = "static __attribute__((used))"
@@ -334,7 +334,7 @@ def test_parts_do_not_overlap(tmp_path: Path) -> None:
     rows = whole.index(struct.pack("<HHIII", 5, 0, 4, 3, 8)) + 16 + 12 * 8 + 16
     damaged = bytearray(whole)
     size = struct.unpack_from("<I", whole, rows + 16 * 3)[0]
-    struct.pack_into("<I", damaged, rows + 16 * 3, size + 40)  # the first part reaches into the second
+    struct.pack_into("<I", damaged, rows + 16 * 3, size + 40)  # the first part overlaps the second
     (tmp_path / "program.elf.dwp").write_bytes(damaged)
     with pytest.raises(InputError, match="parts that overlap"):
         pybtf.encode(program)
@@ -349,7 +349,7 @@ def test_parts_do_not_overlap(tmp_path: Path) -> None:
     ],
 )
 def test_parts_of_other_units(column: str, shift: int, message: str, tmp_path: Path) -> None:
-    """Names were those of another unit, and nothing was said."""
+    """A unit must not silently get the names of another unit."""
     build = HOME / "gcc-5"
     program = Path(shutil.copy(build / "program.elf", tmp_path / "program.elf"))
     files = sorted(build.glob("*.dwo"))
@@ -365,7 +365,7 @@ def test_parts_of_other_units(column: str, shift: int, message: str, tmp_path: P
 
 @pytest.mark.parametrize("name", [b"\xb0\x42", b"\xb0\xc2\x00"])
 def test_a_unit_that_names_another_file_is_never_taken_for_all_there_is(name: bytes, tmp_path: Path) -> None:
-    """DW_AT_GNU_dwo_name, and the same with a byte that says nothing, as which nobody looks for it."""
+    """DW_AT_GNU_dwo_name, and the same number in a longer LEB128, which a search for its bytes does not find."""
     abbrev = b"\x01\x11\x00" + name + b"\x08\x00\x00\x00"
     unit = struct.pack("<HIB", 4, 0, 8) + b"\x01other.dwo\x00"
     path = tmp_path / "program"
@@ -385,7 +385,7 @@ def test_why_names_the_places_of_split_units(build: Path, run_cli: RunCli) -> No
 
 
 def told(path: Path, *names: str) -> list[dict[str, Any]]:
-    """What `why` says, without ids, and without what has another place when units are split."""
+    """What `why` says, without ids and without the places that differ when units are split."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, dict):
@@ -403,7 +403,7 @@ def told(path: Path, *names: str) -> list[dict[str, Any]]:
     ids=lambda value: getattr(value, "name", "package" if value else "files"),
 )
 def test_why_shows_prototypes_of_split_units(build: Path, packed: bool, tmp_path: Path) -> None:
-    """As the source has them; with what the compiler did to the parameters, and by whom a function is called."""
+    """Prototypes are as in the source, with what the compiler did to the parameters and who calls a function."""
     program = Path(shutil.copy(build / "program.elf", tmp_path / "program.elf"))
     files = sorted(build.glob("*.dwo"))
     if packed:
@@ -498,7 +498,7 @@ void oops(int a) { for (;;) ; }
 
 @pytest.mark.parametrize(("version", "packed"), [(4, False), (5, False), (5, True)])
 def test_where_a_function_of_two_pieces_is(version: int, packed: bool, tmp_path: Path) -> None:
-    """It has ranges only, in DWARF 4 in the linked file, in DWARF 5 beside the split unit."""
+    """It has ranges only: in the linked file with DWARF 4, beside the split unit with DWARF 5."""
     if not (shutil.which("gcc") and shutil.which("ld")):
         pytest.skip("no gcc")
     (tmp_path / "a.c").write_text(HALVED)
@@ -522,8 +522,9 @@ def test_where_a_function_of_two_pieces_is(version: int, packed: bool, tmp_path:
 @pytest.mark.parametrize("version", [4, 5])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_values_of_split_objects(compiler: str, version: int, split: str, tmp_path: Path) -> None:
-    """The merged BTF is that of the linked DWARF, and needs no `.dwo` any more. `one`: the other unit is not split;
-    `joined`: both of these are in one object before it gets its values."""
+    """The merged BTF is that of the linked DWARF, and no longer needs any `.dwo`. `one`: the other unit is not split;
+    `joined`: both units are in one object before it gets its values.
+    """
     if not (shutil.which(compiler) and shutil.which("ld")):
         pytest.skip(f"no {compiler}")
 
@@ -551,7 +552,7 @@ def test_values_of_split_objects(compiler: str, version: int, split: str, tmp_pa
 
 
 def test_nothing_is_left_of_a_skeleton_without_its_file(tmp_path: Path, run_cli: RunCli) -> None:
-    """With --degrade that is the reason that is told, not a language."""
+    """With --degrade, the message names that as the reason, and not a language."""
     if not shutil.which("gcc"):
         pytest.skip("no gcc")
     (tmp_path / "x.c").write_text(SOURCES["x.c"])

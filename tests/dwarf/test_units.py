@@ -1,4 +1,4 @@
-"""How many units `.debug_info` has, counted by their lengths alone."""
+"""How many units `.debug_info` has, counted from their lengths alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compressed sections: every way to store them, and every way to lie about them."""
+"""Compressed sections: every way to store them, and every way to misstate their sizes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def gabi(kind: int, size: int, stream: bytes, is64: bool = True, little: bool = 
 
 
 def literals(content: bytes) -> tuple[int, int, bytes]:
-    """A block of `zstd_frame` that counts as compressed: all of it must be there before anything can come out."""
+    """A compressed block for `zstd_frame`: all of it must be read before any of it can be unpacked."""
     inner = (3 << 2 | len(content) << 4).to_bytes(3, "little") + content + b"\0"
     return 2, len(inner), inner
 
@@ -80,7 +80,7 @@ def test_a_stream_longer_than_one_read() -> None:
 
 @pytest.mark.parametrize("cuts", [(1,), (0,), (5, 5), (300_000,), (1, 2, 3, 700_000, 1_200_000)], ids=str)
 def test_streams_behind_each_other_count_as_one(cuts: tuple[int, ...]) -> None:
-    """As with the reference; what compresses in parallel may write several."""
+    """As in the reference. Programs that compress in parallel may write several."""
     text = bytes(x * x % 251 for x in range(300_000)) * 4
     ends = [0, *cuts, len(text)]
     streams = b"".join(zlib.compress(text[a:b], 1) for a, b in itertools.pairwise(ends))
@@ -136,7 +136,9 @@ def test_damage(content: bytes, message: str) -> None:
 
 
 def test_what_may_be_unpacked_for_one_image() -> None:
-    """All sections together, in proportion to the file; a look does not count, nor does the same twice."""
+    """The limit is for all sections together, in proportion to the file. Reading a few bytes does not count, and
+    reading a section again does not count twice.
+    """
     stream = zlib.compress(bytes(10 << 20))
     content = gabi(1, 10 << 20, stream)
     image = ElfImage("t.o", bare([Section(f".debug_{i}", content, flags=0x800) for i in range(5)]))
@@ -171,7 +173,7 @@ def test_the_most_that_may_be_unpacked(over: int) -> None:
 
 @pytest.mark.parametrize("names", [(".debug_info", ".debug_types"), (".zdebug_types", ".debug_info.dwo")])
 def test_of_dies_less_may_be_unpacked(names: tuple[str, str]) -> None:
-    """They cost the most afterwards. Other sections of the same size are not refused."""
+    """DIEs cost the most to process. Other sections of the same size are not refused."""
     size = 900_000
     stream = zlib.compress(bytes(size))
     sections = [

@@ -1,4 +1,4 @@
-"""ELF files: what is read from good ones, compared with pyelftools, and what is said about bad ones."""
+"""ELF files: what is read from good ones, compared with pyelftools, and the messages about bad ones."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_truncation_is_refused() -> None:
-    """The section table comes last, so every shorter file lacks something of it."""
+    """The section table comes last, so every shorter file lacks some of it."""
     content = bare([Section(".text", b"\x90" * 40, flags=6)])
     for size in range(1, len(content)):
         message = refusal(content[:size])
@@ -273,7 +273,7 @@ def put(offset: int, form: str, value: int) -> Callable[[bytearray], None]:
     return lambda content: struct.pack_into(f"<{form}", content, offset, value)
 
 
-TABLE = 128  # where the section table of the file is that the next test damages
+TABLE = 128  # where the file that the next test damages has its section table
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def test_section_count_beyond_reason() -> None:
 
 
 def test_names_that_overlap_beyond_reason() -> None:
-    """Thousands of sections, each named by another tail of one long string, are gigabytes of names."""
+    """Thousands of sections, each named by a different tail of one long string, have gigabytes of names."""
     count = 2000
     content = bytearray(bare([Section("x" * 60000), *[Section("")] * count]))
     shoff = struct.unpack_from("<Q", content, 40)[0]
@@ -317,7 +317,7 @@ def test_names_that_overlap_beyond_reason() -> None:
 
 
 def test_many_sections_of_one_long_name_share_it() -> None:
-    """It would be gigabytes as well, if each had its own."""
+    """If each had its own copy, these would be gigabytes, too."""
     count = 2000
     content = bytearray(bare([Section("x" * 60000), *[Section("")] * count]))
     shoff = struct.unpack_from("<Q", content, 40)[0]

@@ -1,4 +1,4 @@
-"""The function table against a model of its rules, and its symbols against pyelftools."""
+"""The function table compared with a model of its rules, and its symbols with pyelftools."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def table_of(table: list[Symbol], is64: bool = True, little: bool = True) -> Fun
 
 
 def model(functions: list[tuple[str, int]]) -> Entries:
-    """The rules, said differently: group by base name, then walk the addresses."""
+    """The rules, written differently: group by base name, then walk the addresses."""
     groups: dict[bytes, list[tuple[str, int]]] = {}
     for name, value in functions:
         base, _, suffix = name.partition(".")
@@ -77,7 +77,7 @@ def test_names_that_differ_late_or_only_in_length() -> None:
 
 @pytest.mark.parametrize("size", [2, 39, 40, 41, 300, 4000])
 def test_names_that_begin_alike(size: int) -> None:
-    """As those of a kernel: half of them begin with `__pfx_`, and some are there many times."""
+    """As in a kernel: half of them begin with `__pfx_`, and some occur many times."""
     chance = random.Random(size)
     for begin in ["", "__pfx_", "fourteen_bytes", "sixteen_bytes_it", "twenty_four_bytes_or_so_", "x" * 100]:
         table = []
@@ -179,7 +179,7 @@ def test_many_objects() -> None:
 
 
 def test_objects_of_few_names_in_many_sections() -> None:
-    """Those of one name were neighbours in the table, and those of the next were looked for behind all of them."""
+    """Objects of one name must not be neighbours in the hash table: each search would pass all of them."""
     names, sections = 4, 200_000
     strtab = b"\0" + b"".join(b"%d\0" % name for name in range(names))
     symtab = b"".join(struct.pack("<IBBHQQ", 1 + 2 * name, 1, 0, 0xFFFF, 0, 8) * sections for name in range(names))
@@ -187,7 +187,7 @@ def test_objects_of_few_names_in_many_sections() -> None:
     source = SymbolSource(symtab, strtab, is64=True, little=True, shndx=indexes)
     start = time.process_time()
     ours = FunctionTable(source, ALL_SECTIONS)
-    assert time.process_time() - start < 2  # it was often ten seconds and more
+    assert time.process_time() - start < 2  # it was often more than ten seconds
     assert ours.has_object(sections, b"3")
     assert not ours.has_object(sections + 1, b"3")
 
@@ -251,7 +251,7 @@ def test_string_table_without_end() -> None:
 
 @pytest.mark.parametrize("kind", [FUNC, OBJECT])
 def test_names_that_overlap_beyond_reason(kind: int) -> None:
-    """20,000 functions, each named by another tail of one string, have 200 MB of names."""
+    """20,000 functions, each named by a different tail of one string, have 200 MB of names."""
     table = b"".join(struct.pack("<IBBHQQ", i, kind, 0, 1, i, 1) for i in range(20000))
     source = SymbolSource(table, b"x" * 20000 + b"\0", is64=True, little=True)
     with pytest.raises(SymbolError, match="names that hardly overlap"):
@@ -260,7 +260,7 @@ def test_names_that_overlap_beyond_reason(kind: int) -> None:
 
 @pytest.mark.parametrize("threads", [True, False])
 def test_a_table_that_is_read_meanwhile(threads: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same functions and objects, and the same mistakes; also where there can be no more threads."""
+    """The same functions, objects and errors as when it is read at once, even if no thread can be started."""
     if not threads:
         monkeypatch.setattr("pybtf.support.light_thread.LightThread.start", no_more_threads)
     image = ElfImage("t.o", bare([Section(".text")], [Symbol("f", section=1), Symbol("v", section=1, type="OBJECT")]))

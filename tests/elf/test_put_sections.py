@@ -1,4 +1,5 @@
-"""`put_sections` on what compilers and linkers make: still good for linkers, loaders, readers. Crashes."""
+"""`put_sections` on files from compilers and linkers: linkers, loaders and readers still take the result. Also crashes.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ __attribute__((noinline)) int sum(struct point *p) { return p->x + p->y; }
 int main(void) { return printf("%d\\n", sum(&origin)) < 0; }
 """
 PLAIN = "struct point { int x, y; } origin; int sum(struct point *p) { return p->x + p->y; }\n"
-# What `pahole -J` gives for `PLAIN` would do as well; readers here only check header and size.
+# The output of `pahole -J` for `PLAIN` would do as well; readers here only check header and size.
 TYPES = bytes.fromhex("01000000 00000001 04000000 20000001")
 STRINGS = b"\0int\0"
 BTF = bytes.fromhex("9feb 01 00 18000000 00000000 10000000 10000000 05000000") + TYPES + STRINGS
@@ -44,12 +45,12 @@ FOREIGN = ["i386-linux-gnu", "s390x-linux-gnu", "powerpc64-linux-gnu", "mips-lin
 
 @pytest.fixture(autouse=True)
 def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not to wait for a busy disk; `test_atomic.py` checks that, and when, it is called."""
+    """Does not wait for a busy disk. `test_atomic.py` checks that fsync is called, and when."""
     monkeypatch.setattr(os, "fsync", lambda fd: None)
 
 
 def compile_c(folder: Path, name: str, *command: str, source: str = SOURCE) -> Path:
-    """Compile and maybe link `source`; returns the file made."""
+    """Compiles and perhaps links `source`; returns the file."""
     need(command[0])
     (folder / "source.c").write_text(source)
     run(*command, folder / "source.c", "-o", folder / name)
@@ -57,7 +58,7 @@ def compile_c(folder: Path, name: str, *command: str, source: str = SOURCE) -> P
 
 
 def readelf_lines(path: Path) -> list[str]:
-    """What readelf says of segments, symbols, relocations, notes and groups; warnings fail the test."""
+    """What readelf says about segments, symbols, relocations, notes and groups. Warnings fail the test."""
     need("readelf")
     views = ("--program-headers", "--symbols", "--relocs", "--section-groups", "--notes")
     lines = run("readelf", "-W", *views, path)
@@ -66,7 +67,7 @@ def readelf_lines(path: Path) -> list[str]:
 
 
 def check_put(path: Path) -> None:
-    """Put a short and a longer BTF into `path`, twice; nothing else may change, and the file not grow."""
+    """Puts a short and a longer BTF into `path`, twice. Nothing else may change, and the file must not keep growing."""
     old, lines = path.read_bytes(), readelf_lines(path)
     made = []
     for content in (BTF, LONGER, BTF, LONGER):
@@ -276,7 +277,7 @@ def test_file_that_is_not_the_one_decoded(elf: Path) -> None:
 def test_the_file_that_was_encoded_by_any_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replaced: bool
 ) -> None:
-    """Its names are tried after it has been written to, or replaced by another one."""
+    """All its names are tried, after it has been written to or replaced."""
     folder = tmp_path / "folder"
     folder.mkdir()
     path, copy = folder / "e.o", folder / "copy.o"
@@ -318,7 +319,7 @@ def test_file_that_changes_meanwhile(elf: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("answer", [errno.EXDEV, 0])
 def test_copy_without_help_of_the_kernel(elf: Path, monkeypatch: pytest.MonkeyPatch, answer: int) -> None:
-    """Some filesystems refuse, others copy nothing."""
+    """Some file systems refuse, others copy nothing."""
     expected = elf.with_name("expected.o")
     shutil.copy(elf, expected)
     put_sections(expected, {".BTF": BTF})
@@ -434,7 +435,7 @@ def test_file_size_limit(elf: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_killed_at_any_moment(elf: Path, number: signal.Signals) -> None:
-    """Old or new, complete; with a file large enough for most kills to come while it is copied."""
+    """The file is complete, old or new. It is so large that most kills come while it is copied."""
     need("objcopy")
     ballast = elf.with_name("ballast")
     ballast.write_bytes(os.urandom(1 << 20) * 16)
@@ -464,4 +465,4 @@ def test_killed_at_any_moment(elf: Path, number: signal.Signals) -> None:
         assert child.returncode == -number
         assert elf.read_bytes() in versions
     left = [entry.name for entry in elf.parent.iterdir() if entry != elf]
-    assert len(left) <= (number == signal.SIGKILL)  # between link and rename, once in a great many
+    assert len(left) <= (number == signal.SIGKILL)  # between link and rename, which happens rarely

@@ -37,7 +37,7 @@ def build_elf(
     extended: bool = False,
     header: dict[str, int] | None = None,
 ) -> bytes:
-    """An ELF file for a machine of this class and byte order. `names`: which of the parts has the sections' names.
+    """An ELF file for a machine of this class and byte order. `names`: which part has the names of the sections.
 
     `segments` are (number of the first part, of the last, extra bytes), counted from 1.
     """
@@ -133,7 +133,7 @@ def test_bytes_shared_with_another_section_stay(file: Path) -> None:
 
 
 def test_empty_loaded_section_is_only_a_place(file: Path) -> None:
-    """As lld leaves it where the linker script of a kernel has a place for BTF and there is none yet."""
+    """As lld leaves it if the kernel's linker script has a place for BTF and there is no BTF yet."""
     ids = Section(".BTF_ids", bytes(12), flags=SHF_ALLOC)
     parts = [TEXT, Section(".BTF", flags=SHF_ALLOC, address=0x401000), ids, DEBUG, NAMES]
     old = build_elf(parts, segments=[(1, 3, 0)], etype=2)
@@ -250,7 +250,7 @@ def test_section_without_bytes_in_a_debug_file(file: Path) -> None:
         DEBUG,
         NAMES,
     ]
-    for segments in ([], [(1, 2, 10_000)]):  # eu-strip leaves segments that pass the end of the file
+    for segments in ([], [(1, 2, 10_000)]):  # eu-strip leaves segments that extend past the end of the file
         old = build_elf(parts, segments=segments, etype=2)
         new = put(file, old, BTF=BTF)
         check_kept(old, new, ".BTF")
@@ -336,7 +336,7 @@ def test_very_many_sections(file: Path, is64: bool, little: bool, count: int) ->
 
 @pytest.mark.parametrize(("is64", "little"), COMBINATIONS)
 def test_many_segments(file: Path, is64: bool, little: bool) -> None:
-    """Where the header has no room for their number, section 0 says it: gabi, PN_XNUM."""
+    """If their number does not fit into the header, section 0 has it: gABI, PN_XNUM."""
     old = build_elf([TEXT, NAMES], is64=is64, little=little, segments=[(1, 1, 0)])
     order, at, table, info = ("<" if little else ">"), *((56, 40, 44) if is64 else (44, 32, 28))
     assert struct.unpack_from(order + "H", old, at) == (1,)
@@ -444,7 +444,7 @@ def test_segment_past_the_end(file: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_random_damage(file: Path, seed: int) -> None:
-    """Whatever is in the tables: a message, or a file in which the section is found again."""
+    """Whatever is in the tables, the outcome is a message, or a file in which the section is found again."""
     random_ = random.Random(seed)
     is64, little = COMBINATIONS[seed % 4]
     pinned = seed in (5, 6)

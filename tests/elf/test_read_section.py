@@ -1,4 +1,4 @@
-"""One section found by its name: what an `ElfImage` of the file gives, or nothing."""
+"""One section, found by its name: the result is what an `ElfImage` of the file gives, or nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def example(*, bits: int = 64, little: bool = True) -> Elf:
 
 
 def by_image(content: bytes, name: str) -> bytes | None:
-    """Of the image: the data of the first section of this name, if it has some that is plainly there."""
+    """The data of the first section of this name in the image, if it is uncompressed and within the file."""
     section = ElfImage("x", content).section(name)
     return bytes(ElfImage("x", content).data(section)) if section is not None and section.plain else None
 
@@ -72,7 +72,7 @@ def test_files_that_are_not_as_usual(bits: int) -> None:
     assert found(usual.data[:63], ".values") is None
     sections = [Section(".values", b"here"), Section(".other", b"")]
     assert found(elf(sections, bits=bits, extended=True).data, ".values") is None
-    for at in (3, 4, 5, 6):  # the end of the magic number, class, byte order, version
+    for at in (3, 4, 5, 6):  # the last byte of the magic number; class; byte order; version
         assert found(usual.data[:at] + b"\x07" + usual.data[at + 1 :], ".values") is None
     for field in ("shoff", "shnum", "shstrndx", "shentsize"):
         assert found(elf(sections, bits=bits, header={field: 0}).data, ".values") is None
@@ -80,7 +80,7 @@ def test_files_that_are_not_as_usual(bits: int) -> None:
 
 
 def test_names_that_end_within_a_name() -> None:
-    """What stands behind the section of names is no part of them, though it may be in memory since the last time."""
+    """Bytes after the section of names do not belong to a name, even if they are still in memory from before."""
     content = example().data
     names = content.rindex(b".values\0") + len(b".valu")
     header = struct.unpack_from("<Q", content, 40)[0]
@@ -98,7 +98,7 @@ def test_names_that_end_within_a_name() -> None:
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("little", [True, False])
 def test_damage(bits: int, little: bool) -> None:
-    """Whatever is found is what a careful reader finds, if that takes the file at all; nothing else is touched."""
+    """What is found is what a careful reader finds, if it accepts the file at all. Nothing else is read."""
     usual = example(bits=bits, little=little)
     start = min(usual.header_at.values()) - (64 if bits == 64 else 40)
     places = [*range(64), *range(start, len(usual.data))]

@@ -1,4 +1,4 @@
-"""`rebuild`: an object file written anew, with sections taken out, as `pybtf object --strip-dwarf` does."""
+"""`rebuild`: an object file is rewritten without some sections, as `pybtf object --strip-dwarf` does."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LAYOUTS = pytest.mark.parametrize(
 
 
 def taken_out(path: Path, content: bytes, empty: set[int]) -> list[tuple[str, str, bytes]]:
-    """Name, type and contents of the sections, once those of `empty` are taken out."""
+    """Name, type and contents of the sections after those in `empty` are taken out."""
     path.write_bytes(content)
     with path.open("rb") as file:
         outline = read_outline(str(path), file.fileno(), path.stat().st_size)
@@ -52,7 +52,7 @@ def group(members: list[int], little: bool = True, size: int | None = None) -> S
 
 
 def test_sections_that_are_taken_out_are_inactive(tmp_path: Path) -> None:
-    """GNU ld cannot compress one that is only empty."""
+    """GNU ld cannot compress a section that is merely empty."""
     sections = [Section(".debug_macro", b"\1\2"), relocations(".debug_macro", 1, rela=True), Section(".text", b"\x90")]
     found = taken_out(tmp_path / "x.o", bare(sections), {1})
     assert found[1:4] == [
@@ -62,7 +62,7 @@ def test_sections_that_are_taken_out_are_inactive(tmp_path: Path) -> None:
 
 @LAYOUTS
 def test_a_group_goes_with_its_members(tmp_path: Path, layout: dict[str, Any]) -> None:
-    """GNU objcopy drops an empty member, and keeps a group that names it. The signature keeps its number."""
+    """GNU objcopy drops an empty member but keeps a group that names it. The signature keeps its number."""
     rela, little = layout["rela"], layout.get("little", True)
     sections = [
         group([2, 3], little),
@@ -125,7 +125,7 @@ def test_sections_with_large_alignments_do_not_make_an_object_large(tmp_path: Pa
 def test_objects_with_macros_in_groups(
     tmp_path: Path, flag: str, emulation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As DWARF 5 has them by -g3: objcopy, a link, and one that compresses, of objects without DWARF."""
+    """As -g3 writes them in DWARF 5. Objects without DWARF go through objcopy, a link, and a link that compresses."""
     need("gcc", "objcopy", "ld", "readelf")
     monkeypatch.chdir(tmp_path)
     Path("h.h").write_text("#define ONE 1\n#define TWO 2\n")

@@ -1,4 +1,4 @@
-"""Relocated debug sections against pyelftools, and one relocation at a time against the rules."""
+"""Relocated debug sections compared with pyelftools, and single relocations compared with the rules."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SOURCES = {
 
 @pytest.fixture(scope="module")
 def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Objects by how they were made: gcc with DWARF 4 and 5, 32 bits where gcc can, and `ld -r` of two."""
+    """Objects, by how they are made: gcc with DWARF 4 and 5, 32 bits if gcc can, and `ld -r` of two."""
     folder = tmp_path_factory.mktemp("objects")
     for name, text in SOURCES.items():
         (folder / name).write_text(text)
@@ -70,7 +70,7 @@ def debug_names(image: ElfImage) -> list[str]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_with_all_sections_at_zero_it_is_what_pyelftools_makes(objects: dict[str, Path], way: str) -> None:
-    """pyelftools relocates against section offsets, and refuses types that we leave alone."""
+    """pyelftools relocates with section offsets as addresses, and refuses types that pybtf leaves alone."""
     with ElfImage.open(objects[way]) as image, open(objects[way], "rb") as stream:
         other = ELFFile(stream)
         handler = RelocationHandler(other)
@@ -124,7 +124,7 @@ def test_with_the_layout_every_field_is_symbol_plus_addend_plus_section(
 
 
 def test_readelf_sees_the_same_names_after_relocation(objects: dict[str, Path]) -> None:
-    """Offsets of strings, through the eyes of binutils: readelf relocates as well."""
+    """Offsets of strings, as binutils sees them: readelf relocates as well."""
     path = objects["ld -r"]
     dump = subprocess.run(["readelf", "-wi", path], capture_output=True, text=True, check=True).stdout
     offsets = {int(x, 16) for x in re.findall(r"\(indirect string, offset: 0x([0-9a-f]+)\)", dump)}
@@ -168,7 +168,7 @@ def one(
     info: bytes | None = None,
     indexes: list[Section] | None = None,
 ) -> ElfImage:
-    """An object with 16 bytes of `.debug_info` and one relocation; without an addend it is a SHT_REL."""
+    """An object with 16 bytes of `.debug_info` and one relocation, in a SHT_REL section if there is no addend."""
     order = "<" if little else ">"
     word = "Q" if is64 else "I"
     packed = struct.pack(order + word, symbol << 32 | kind if is64 else symbol << 8 | kind)
@@ -195,8 +195,8 @@ def result(image: ElfImage) -> bytes:
 
 
 def test_sections_of_relocations_that_overlap() -> None:
-    """One for each of many sections, in the same bytes, are refused before all are applied; again and again the same
-    one is not.
+    """If many sections have their relocations in the same bytes, they are refused before all are applied. Applying the
+    same section again and again is not refused.
     """
     count, records = 40, 100
     names = [f".debug_{number}" for number in range(count)]
@@ -226,7 +226,7 @@ def test_sections_of_relocations_that_overlap() -> None:
 
 
 def field_of(image: ElfImage, width: int) -> int:
-    """The value at offset 4; all bytes around it must still be what they were, 0xAA."""
+    """The value at offset 4. All bytes around it must still be 0xAA."""
     content = result(image)
     assert content[:4] == b"\xaa" * 4
     assert content[4 + width :] == b"\xaa" * (12 - width)
@@ -235,7 +235,7 @@ def field_of(image: ElfImage, width: int) -> int:
 
 FILL = b"\xaa" * 16
 
-# (machine, is64, little, type, bytes, operation), each measured in the reference.
+# (machine, is64, little, type, bytes, operation), each measured with the reference.
 MEASURED = [
     *[(62, True, True, kind, width, "set") for kind, width in [(1, 8), (10, 4), (11, 4), (12, 2), (14, 1)]],
     *[(3, False, True, kind, width, "set") for kind, width in [(1, 4), (20, 2), (22, 1)]],
@@ -270,7 +270,7 @@ MEASURED = [
     *[(164, False, True, kind, width, "set") for kind, width in [(6, 4), (7, 2), (8, 1)]],
     *[(247, True, little, kind, width, "set") for little in (True, False) for kind, width in [(1, 8), (10, 4)]],
 ]
-# The same of machines that the reference does not know, as their linkers do it.
+# The same for machines that the reference does not know, as their linkers do it.
 LINKED = [
     *[(15, is64, False, kind, width, "set") for is64 in (True, False) for kind, width in [(1, 4), (41, 4), (80, 8)]],
     *[(83, False, True, kind, width, "set") for kind, width in [(1, 4), (4, 2), (26, 1)]],
@@ -297,14 +297,14 @@ def test_operations(
 @pytest.mark.parametrize("little", [True, False])
 @pytest.mark.parametrize("addend", [0, 3, -1, None])
 def test_fields_have_the_addend(machine: int, little: bool, addend: int | None) -> None:
-    """Also with RELA, where the reference does not read it: all names are then the first string of the file."""
+    """The addend in the field counts with RELA, too. The reference ignores it: every name becomes the first string."""
     words = struct.Struct("<4I" if little else ">4I")
     image = one(1, addend=addend, field=words.pack(1, 0x50, 2, 3), machine=machine, is64=False, little=little)
     assert words.unpack(result(image)) == (1, ADDRESS + 0x50 + (addend or 0), 2, 3)
 
 
 def test_objects_of_superh_are_those_with_rel(tmp_path: Path) -> None:
-    """The expected bytes are what the reference makes of the same object with REL."""
+    """The expected bytes are what the reference makes from the same object with REL."""
     path = tmp_path / "sh.o"
     path.write_bytes(relocatable(flavour=OBJECTS["sh"], rela=True).data)
     golden = Path(__file__).parents[2] / "fixtures" / "synthetic" / "object_file_sh.btf"
@@ -313,7 +313,7 @@ def test_objects_of_superh_are_those_with_rel(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", UNRELOCATED)
 def test_objects_that_the_reference_does_not_relocate(name: str, tmp_path: Path) -> None:
-    """The same bytes as those of another machine with words of this size and order, which are the reference's."""
+    """The bytes are those that the reference makes for another machine of the same word size and byte order."""
     flavour, like = UNRELOCATED[name]
     path = tmp_path / "object.o"
     path.write_bytes(relocatable(flavour=flavour).data)
@@ -331,7 +331,7 @@ def test_objects_that_the_reference_does_not_relocate(name: str, tmp_path: Path)
         (243, True, [0, 33, 37, 43, 51, 52, 53, 60, 61]),  # ADD8, SUB8, ALIGN, RELAX, SUB6, SET6, ULEB128
         (258, True, [0, 47, 52, 100]),
         (247, True, [0, 2, 3, 4, 5]),  # ABS64, ABS32, NODYLD32
-        (50, True, [36, 38, 100, 102]),  # the other byte order's
+        (50, True, [36, 38, 100, 102]),  # those of the other byte order
         (195, False, [3, 5]),
         (83, False, [30, 31, 32]),  # DIFF8, DIFF16, DIFF32
         (94, False, [17, 18, 19, 57, 58, 59]),  # DIFF8 to DIFF32, PDIFF8 to PDIFF32
@@ -358,7 +358,7 @@ def test_symbols_without_a_section(symbol: int, expected: int | None) -> None:
 @pytest.mark.parametrize("little", [True, False])
 @pytest.mark.parametrize("seed", range(20))
 def test_many_symbols_and_types_in_any_order(seed: int, little: bool) -> None:
-    """More than are kept at hand, in runs and mixed, also with fields at the end: x86-64 if little, else s390x."""
+    """More symbols and types than are remembered, in runs and mixed, also with fields at the end: x86-64 or s390x."""
     rng = random.Random(seed)
     order = "<" if little else ">"
     widths = {0: 0, 1: 8, 10: 4, 12: 2, 14: 1} if little else {0: 0, 22: 8, 4: 4, 3: 2, 1: 1}
@@ -388,7 +388,7 @@ def test_many_symbols_and_types_in_any_order(seed: int, little: bool) -> None:
 @pytest.mark.parametrize(("machine", "wide", "word"), [(243, 2, 1), (21, 38, 1), (258, 2, 1)])
 @pytest.mark.parametrize("first", [0, 1, 2])
 def test_no_symbol_behind_a_known_one(machine: int, wide: int, word: int, first: int) -> None:
-    """Symbol 0 and type 1, with 4 bytes, right behind relocations that are known by then: once took 8 bytes."""
+    """Symbol 0 and type 1, with 4 bytes, right after relocations that are remembered: it must not take 8 bytes."""
     records = b"".join(struct.pack("<QQq", 0, DEFINED << 32 | wide, 3) for _ in range(first))
     records += struct.pack("<QQq", 8, word, 0x1234)
     assert relocated_by(records, FILL * 2, machine)[8:] == struct.pack("<I", 0x1234) + (FILL * 2)[12:]
@@ -396,7 +396,7 @@ def test_no_symbol_behind_a_known_one(machine: int, wide: int, word: int, first:
 
 @pytest.mark.parametrize("at", range(9))
 def test_a_known_relocation_at_the_end(at: int) -> None:
-    """The second one is known; a field of 8 bytes may end where the section does, and not a byte later."""
+    """The second relocation is remembered. A field of 8 bytes may end where the section does, but not a byte later."""
     records = b"".join(struct.pack("<QQq", offset, DEFINED << 32 | 1, 0) for offset in (0, 8 + at))
     if at == 0:
         assert relocated_by(records, FILL, 62) == struct.pack("<Q", ADDRESS) * 2
@@ -467,7 +467,7 @@ def test_unknown_machine() -> None:
 
 
 def test_place_of_a_bad_relocation() -> None:
-    """The second of two is 24 bytes into the section."""
+    """The second of two relocations is 24 bytes into the section."""
     image = one(1, field=FILL)
     good = bytes(image.raw(image.sections[4]))
     bad = struct.pack("<QQq", 99, DEFINED << 32 | 1, 0)
@@ -496,8 +496,8 @@ def test_place_of_a_bad_relocation() -> None:
 def test_tokens_stand_where_a_relocation_sets_an_address(
     is64: bool, little: bool, mips64: bool, kind: int, operation: str
 ) -> None:
-    """The first record refers to code, the second to no place in memory; the third has another type, the fourth no
-    symbol.
+    """The first record refers to code, and the second to nothing in memory; the third has another type, and the fourth
+    no symbol.
     """
     order, width = "<" if little else ">", 8 if is64 else 4
     symbols = b"".join(

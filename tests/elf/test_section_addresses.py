@@ -1,7 +1,7 @@
-"""Addresses of sections. The expectations were measured in the reference.
+"""Addresses of sections. The expectations were measured with the reference.
 
-How: an object with a non-allocated section of 2 GiB in front, which contains every address, so that pahole
-1.32 reports each variable in that section, at an offset that is its address.
+How: an object begins with a non-allocated section of 2 GiB, which contains every address. So pahole 1.32 reports each
+variable in that section, and its offset is its address.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ALLOCATED = 3
 
 
 def addresses(sizes: list[tuple[int, int]], addr: int = 0) -> list[int]:
-    """Addresses of allocated sections of these (size, alignment), after three empty ones as gas does."""
+    """Addresses of allocated sections of these (size, alignment), after three empty ones as gas writes them."""
     empty = [Section(name, type=kind, flags=ALLOCATED) for name, kind in ((".text", 1), (".data", 1), (".bss", 8))]
     probe = Section(".probe", type="NOBITS", size=0x7FFFFFF0)
     shape = Section("", type="NOBITS", flags=ALLOCATED, address=addr)

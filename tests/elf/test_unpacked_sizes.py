@@ -1,7 +1,8 @@
-"""Variables where compressed debug sections are: the reference takes the size of those that it has unpacked.
+"""Variables at addresses that compressed debug sections cover: for sections that it has unpacked, the reference takes
+the unpacked size.
 
-In a linked file debug sections are at address 0, as far as the search for the section of a variable is concerned; a
-shared library begins there, too. Of the sections that cover an address, the first has the variable.
+The search for the section of a variable takes debug sections of a linked file to be at address 0. A shared library
+begins there, too. The first section that covers an address has the variable.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tests.builders.elfwriter import SHF_COMPRESSED, Section, Symbol, elf
 from tests.builders.kernelish import FLAVOURS, INT, unit, variable
 
 LOW = FLAVOURS["x86_64"]._replace(percpu=0x800)
-SIZE = 0x2000  # beyond the variable; less than that once compressed
+SIZE = 0x2000  # ends after the variable, but before it when compressed
 
 #: Measured: whether the reference finds the variable under the debug section, and not under its own.
 UNPACKED = ("abbrev", "addr", "aranges", "frame", "line", "line_str", "loc", "loclists", "macinfo", "macro", "pubnames",

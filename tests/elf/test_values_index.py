@@ -1,4 +1,4 @@
-"""How far an index of values is walked where nothing of it is unpacked."""
+"""How far an index of values is walked without unpacking any of it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def piece(flags: int) -> bytes:
 )
 @pytest.mark.parametrize("kind", ["PROGBITS", SHT_MIPS_DWARF])
 def test_stripped_objects_are_counted(contents: bytes, count: int, kind: str | int) -> None:
-    """In sections of the types that assemblers and linkers give to those of DWARF."""
+    """In sections of the types that DWARF sections have."""
     with ElfImage("x", elf([Section(".debug_own", contents, type=kind)]).data) as image:
         assert stripped_objects(image) == count
 

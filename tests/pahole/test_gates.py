@@ -25,7 +25,7 @@ VARIABLES = ("PAHOLE_LANG_EXCLUDE", "MAKEFLAGS", "POSIXLY_CORRECT", "PYBTF_PAHOL
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> gates.Run:
-    """Runs a line in this process. As in a build, nothing may be said if nothing is wrong."""
+    """Runs a line in this process. As in a build, it must print nothing if nothing is wrong."""
 
     def runner(arguments: list[str], variables: Mapping[str, str], folder: Path) -> None:
         monkeypatch.chdir(folder)
@@ -75,7 +75,7 @@ def test_every_answer_is_replayed() -> None:
 @pytest.mark.parametrize("step", gates.STEPS)
 @pytest.mark.parametrize("target", gates.TARGETS)
 def test_lines_that_ask_for_something_else_get_something_else(step: str, target: str) -> None:
-    """Or else the inputs have nothing in them that a flag is about, and the flag is not tested."""
+    """Otherwise the inputs have nothing that a flag affects, and the flag is not tested."""
     asked: dict[tuple[Features, str], set[str]] = {}
     for answer in ANSWERS:
         if (answer["step"], answer["target"]) != (step, target):
@@ -83,6 +83,6 @@ def test_lines_that_ask_for_something_else_get_something_else(step: str, target:
         request = Request(gates.Line(GENERATIONS[answer["generation"]][step]).words()[1])
         meaning = {name: on for name, on in vars(request.features()).items() if name not in NO_EFFECT}
         asked.setdefault((Features(**meaning), request.lang_exclude), set()).add(json.dumps(answer["data"]))
-    if step != "module":  # else it depends on the base, too
+    if step != "module":  # otherwise it depends on the base, too
         assert all(len(answers) == 1 for answers in asked.values())
     assert len(set.union(*asked.values())) >= len(asked)

@@ -111,7 +111,7 @@ def test_help_names_every_option_that_does_something_and_no_other() -> None:
     assert described == known - {"--usage", "--devel_version"} | {"--check"}
 
 
-# The version probe of the kernel's build, scripts/pahole-version.sh, in our own words
+# The version probe of the kernel's build (scripts/pahole-version.sh), written independently
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash"])
@@ -165,7 +165,7 @@ STANDARD_SET, DEFAULT_SET, ALL_SET = set(STANDARD), set(DEFAULT), set(ALL)
         ("--btf_features=var,nonsense,,layout", {"var", "layout"}),
         ("--btf_features=Var", set()),
         ("--btf_features_strict=var --btf_features=float,nonsense", {"var", "float"}),
-        # The first list switches off what stood before it; what comes after it holds.
+        # The first list switches off what is before it; what is after it counts.
         ("--btf_gen_floats --btf_features=var", {"var"}),
         ("--btf_features=var --btf_gen_floats", {"var", "float"}),
         ("--btf_features=default --skip_encoding_btf_vars", DEFAULT_SET - {"var"}),
@@ -245,7 +245,7 @@ def test_spellings(run: Run, elf: Path, tmp_path: Path, arguments: str) -> None:
     + [(bits, False) for bits in ("32", "99", "-1", "100", "9" * 5000)],
 )
 def test_bits_of_a_hash_table(bits: str, good: bool) -> None:
-    """Of no influence; what pahole refuses is refused."""
+    """The number has no effect, but numbers that pahole refuses are refused."""
     if good:
         Request([f"--hashbits={bits}", "-J", "file"])
         return
@@ -254,7 +254,7 @@ def test_bits_of_a_hash_table(bits: str, good: bool) -> None:
 
 
 def test_what_stays_behind_is_told(run: Run, elf: Path, tmp_path: Path) -> None:
-    """Other names of the file keep the old one; `.BTF.ext` of a BPF object refers to BTF that is gone."""
+    """Hard links of the file keep the old contents; the `.BTF.ext` of a BPF object refers to BTF that is gone."""
     os.link(elf, tmp_path / "other")
     assert "other hard links of it keep the old contents" in run("-J", elf).err
     program = tmp_path / "program.o"
@@ -281,7 +281,7 @@ def test_signatures_of_changed_modules_are_void(run: Run, elf: Path, tmp_path: P
     assert f"{signed}: is a signed module, whose signature no longer counts" in run("-J", signed).err
     assert run("-J", elf).err == ""
     signed.write_bytes(elf.read_bytes() + end)
-    assert run("-J", signed).err == ""  # it has this BTF already, and stays as it is
+    assert run("-J", signed).err == ""  # it already has this BTF, and stays as it is
     assert signed.read_bytes().endswith(end)
 
 
@@ -310,7 +310,7 @@ def test_in_place(run: Run, elf: Path) -> None:
     outcome = run("-J", "--btf_features=default", elf)
     assert (outcome.status, outcome.out, outcome.err) == (0, "", "")
     assert pybtf.BTF.from_file(elf).data == GOLDEN.read_bytes()
-    assert run("-J", "--btf_features=default", elf).status == 0  # again, over the section that is there now
+    assert run("-J", "--btf_features=default", elf).status == 0  # again, replacing the section that is there now
     assert pybtf.BTF.from_file(elf).data == GOLDEN.read_bytes()
 
 
@@ -380,7 +380,7 @@ def test_a_file_may_have_a_number_for_a_name(tmp_path: Path, monkeypatch: pytest
 
 
 def test_every_option_of_pahole_is_known() -> None:
-    """As many as `pahole --usage` of 1.32 lists. (`tools/golden/gates.py verify` compares them one by one.)"""
+    """The numbers are those of `pahole --usage` of 1.32. (`tools/golden/gates.py verify` compares each option.)"""
     count = {0: 0, 1: 0, 2: 0}
     for option in OPTIONS:
         count[option.value] += 1
@@ -493,7 +493,7 @@ def test_a_feature_that_needs_a_base(run: Run, elf: Path, tmp_path: Path) -> Non
 
 
 def test_a_signal_ends_the_process_as_if_it_were_not_caught() -> None:
-    """make tells an interrupted job from a failed one by this."""
+    """make distinguishes an interrupted job from a failed one by this."""
     code = (
         "import os, signal, sys\n"
         "from pybtf.pahole import main\n"
@@ -537,7 +537,7 @@ def test_a_module_on_a_base(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("machine", "start"), [("gcc", b"\x9f\xeb\x01\0\x18\0"), ("s390x", b"\xeb\x9f\x01\0\0\0")])
 def test_a_module_of_which_nothing_is_wanted(run: Run, tmp_path: Path, machine: str, start: bytes) -> None:
-    """Its empty BTF is in its byte order."""
+    """Its empty BTF has the module's byte order."""
     out, base = tmp_path / "out\n.btf", SPLIT / "golden" / f"kernel.{machine}.btf"
     module = SPLIT / "bin" / f"reuse.{machine}.o"
     outcome = run("-J", f"--btf_base={base}", "--lang=rust", f"--btf_encode_detached={out}", module)

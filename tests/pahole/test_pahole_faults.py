@@ -1,6 +1,7 @@
-"""What `pybtf-pahole` says and ends with when something is wrong in a kernel's build: the table in docs/kernel.md.
+"""The messages and exit statuses of `pybtf-pahole` when something is wrong in a kernel's build: the table in
+docs/kernel.md.
 
-Each row of that table is made to happen here, with an output in the file and with a detached one.
+The tests bring about each row of that table, with output in the file and detached.
 """
 
 from __future__ import annotations
@@ -45,13 +46,13 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def hide(path: Path, start: str) -> None:
-    """Renames the sections whose names start so, in the table of names, as if the file never had them."""
+    """Renames the sections whose names start with `start`, as if the file never had them."""
     data = path.read_bytes()
     path.write_bytes(data.replace(start.encode(), start[:2].encode() + b"_" + start[3:].encode()))
 
 
 def emptied(path: Path, section: str) -> None:
-    """Makes a section NOBITS, as packages with debug data do to `.BTF`."""
+    """Makes a section NOBITS, as debug packages do to `.BTF`."""
     with open(path, "r+b") as file:
         elf = ELFFile(file)
         index = elf.get_section_index(section)
@@ -59,7 +60,8 @@ def emptied(path: Path, section: str) -> None:
         file.write(struct.pack("<I", SHT_NOBITS))
 
 
-# How to bring about each situation. Each returns further arguments; `-J` and, as the last, the file are added.
+# How to bring about each situation. Each function returns further arguments; `-J` is added before them and the file
+# after.
 
 
 def _missing(folder: Path) -> list[str]:
@@ -147,7 +149,7 @@ SITUATIONS: dict[str, Callable[[Path], list[str]]] = {
 
 
 def matches(message: str, text: str) -> bool:
-    """Whether `text` is the documented message, as the only one."""
+    """Whether `text` is the documented message and nothing else."""
     pattern = ".*".join(re.escape(part) for part in message.split("..."))
     return re.fullmatch(f"pybtf-pahole: error: {pattern}\n", text) is not None
 
@@ -180,7 +182,7 @@ def test_a_folder_that_is_missing(capfd: pytest.CaptureFixture[str]) -> None:
 def test_a_module_without_anything_to_encode(
     files: Path, capfd: pytest.CaptureFixture[str], make: Callable[[Path], list[str]]
 ) -> None:
-    """Left alone up to 6.19; empty BTF from 7.0 on, because the build goes on with that file."""
+    """It is left alone up to 6.19. From 7.0 on it gets empty BTF, because the build continues with that file."""
     extra = make(files)
     hide(files / "x.ko", ".BTF_ids")
     before = (files / "x.ko").read_bytes()
@@ -197,8 +199,8 @@ def test_a_module_without_anything_to_encode(
 def test_a_module_without_types_but_with_ids(
     files: Path, capfd: pytest.CaptureFixture[str], make: Callable[[Path], list[str]], size: int
 ) -> None:
-    """Empty BTF would let a build pass that stops with pahole, and the kernel fault. In place the module is left alone:
-    the build resolves the ids next, and stops.
+    """With empty BTF, a build that stops with pahole would pass, and the kernel would fault. In place, the module is
+    left alone: the build resolves the ids next, and stops.
     """
     put_sections(files / "x.ko", {".BTF_ids": bytes(size)})
     extra = make(files)
@@ -215,7 +217,7 @@ def test_a_module_without_types_but_with_ids(
 
 
 def test_no_base_is_asked_for_and_none_refused(files: Path) -> None:
-    """What `pybtf encode` refuses: a module on its own, and one that says it is for another kernel."""
+    """`pybtf encode` refuses a module without a base, and one of another kernel; `pybtf-pahole` takes both."""
     put_sections(files / "x.ko", {".gnu.linkonce.this_module": bytes(64), ".modinfo": b"vermagic=6.2 SMP\0"})
     base = pybtf.Base.from_file("vmlinux").index.data
     shutil.copyfile(gates.BINARIES / "module.le64.elf", "vmlinux")
@@ -230,12 +232,12 @@ def test_no_base_is_asked_for_and_none_refused(files: Path) -> None:
 
 @pytest.mark.usefixtures("files")
 def test_no_message_names_an_option_of_the_other_program() -> None:
-    """Every hint in the sources that advises `--detached`, as it is said here."""
+    """Checks every hint in the sources that advises `--detached`, as `pybtf-pahole` prints it."""
     texts = {
         text
         for path in (ROOT / "src" / "pybtf" / "elf").glob("*.py")
         for text in re.findall(r'"([^"\n]*--detached[^"\n]*)"', path.read_text())
-        if path.name != "packed.py"  # `pybtf encode` alone asks for files that are not compressed
+        if path.name != "packed.py"  # only `pybtf encode` asks for uncompressed files
     }
     assert len(texts) >= 3
     for text in texts:

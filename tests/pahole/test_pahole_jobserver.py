@@ -1,4 +1,4 @@
-"""The jobserver of make: tokens are taken up to the bound, and always given back, whatever happens."""
+"""The jobserver of make: tokens are taken up to the limit, and always given back, whatever happens."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Make:
         os.write(writing, TOKENS)
 
     def tokens(self) -> bytes:
-        """Those that are in the pipe at this moment."""
+        """The tokens that are in the pipe now."""
         os.set_blocking(self.reading, False)
         try:
             found = os.read(self.reading, 100)
@@ -107,7 +107,7 @@ def test_ignored_signals_stay_ignored(make: Make) -> None:
 
 @pytest.mark.parametrize("moment", ["__exit__", "give_back", "write"])
 def test_a_signal_while_tokens_are_given_back(make: Make, moment: str) -> None:
-    """As the block ends: each token goes back once, and the signal is not forgotten."""
+    """When the block ends, each token goes back once, and the signal is not lost."""
     calls: list[str] = []
 
     def profile(frame: FrameType, event: str, argument: object) -> None:
@@ -124,7 +124,7 @@ def test_a_signal_while_tokens_are_given_back(make: Make, moment: str) -> None:
             sys.setprofile(profile)
     finally:
         sys.setprofile(before)
-        for number, handler in zip(numbers, handlers, strict=True):  # what comes as the block ends goes past that
+        for number, handler in zip(numbers, handlers, strict=True):  # the signal skips restoring them
             signal.signal(number, handler)
     assert calls == [moment]
     assert caught.value.number == signal.SIGTERM
@@ -132,7 +132,7 @@ def test_a_signal_while_tokens_are_given_back(make: Make, moment: str) -> None:
 
 
 def test_a_signal_that_another_thread_gets(make: Make) -> None:
-    """It is not blocked there, and Python acts on it in this thread: between writing tokens and knowing of it."""
+    """It is not blocked there, and Python handles it in this thread: after writing a token and before noting that."""
     done = threading.Event()
     thread = threading.Thread(target=done.wait)
     thread.start()
@@ -226,7 +226,7 @@ def test_without_a_usable_jobserver_the_option_decides(flags: str) -> None:
 def test_descriptors_that_make_did_not_pass_on(tmp_path: Path) -> None:
     with workers(3, f"--jobserver-auth={closed_descriptors()}") as jobs:
         assert jobs == 3
-    with open(tmp_path / "file", "w+b") as other:  # something else was opened under these numbers
+    with open(tmp_path / "file", "w+b") as other:  # other files were opened under these numbers
         other.write(TOKENS)
         other.seek(0)
         with workers(3, f"--jobserver-auth={other.fileno()},{other.fileno()}") as jobs:
@@ -244,7 +244,7 @@ def test_make_is_gone_when_tokens_are_given_back() -> None:
 
 
 def test_descriptors_that_are_of_two_pipes() -> None:
-    """make's were closed, and others have their numbers: nobody reads what is given back."""
+    """make's descriptors were closed, and other pipes have their numbers: nobody would read returned tokens."""
     (reading, writing), (other, broken) = os.pipe(), os.pipe()
     os.write(writing, TOKENS)
     with workers(3, f"--jobserver-auth={reading},{broken}") as jobs:
@@ -307,7 +307,7 @@ all: 1 2 3 4 5 6
 
 
 def test_under_a_real_make(require: Callable[[str], str], tmp_path: Path) -> None:
-    """Six encodings at once that would each like four workers: at no time more than make's three jobs run."""
+    """Six encodings at once each want four workers, but never more than make's three jobs run at a time."""
     (tmp_path / "Makefile").write_text(MAKEFILE)
     log = tmp_path / "log"
     code = (
