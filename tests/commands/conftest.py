@@ -1,5 +1,5 @@
-"""Objects with values, as `tools.golden.merge_fixtures` has built them, for the tests of merging; and programs that
-are run in this process, for those of printing and of verify.
+"""Objects with values, as `tools.golden.merge_fixtures` builds them, for the tests of merging; and programs that run in
+this process, for those of printing and verify.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def built(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
-    """A copy of a build, which becomes the working folder: the objects' names in their values are relative."""
+    """A copy of a build, which becomes the working folder, because the values have relative names of objects."""
 
     def copy(name: str) -> Path:
         shutil.copytree(packed / name, tmp_path / name)

@@ -1,4 +1,4 @@
-"""What is said to somebody who made a mistake: what was found, what may have been meant, and what to do next."""
+"""Messages about mistakes: what was found, what may have been meant, and what to do next."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_what_a_file_is(tmp_path: Path, data: bytes, found: str, hint: str) -> N
 
 
 def test_what_a_compressed_file_is(tmp_path: Path) -> None:
-    """What is inside counts."""
+    """The contents count."""
     path = tmp_path / "vmlinuz"
     path.write_bytes(gzip.compress(b"MZ" + bytes(0x36) + b"ARMd"))
     with pytest.raises(pybtf.InputError, match="a kernel image to boot"):
@@ -241,7 +241,7 @@ def test_the_most_similar_names_are_those_of_difflib(most: int) -> None:
 
 
 def test_names_that_are_all_alike_take_no_long_look() -> None:
-    """Comparing each of them takes 7 s."""
+    """Comparing all of them takes 7 s."""
     names = [f"{'a_rather_long_name_of_a_struct' * 5}_{number:06}" for number in range(20_000)]
     begin = time.process_time()
     assert most_like(names[-1][:-1] + "x", names, 3)[0] == names[-1]

@@ -1,4 +1,4 @@
-"""The reader of plain command lines, against click: where it answers, it says what click would have passed on."""
+"""The reader of plain command lines, compared with click: if it answers, it says what click would have passed on."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read(line: list[str], name: str = "encode") -> dict[str, Any] | None:
 
 
 def by_click(line: list[str], name: str = "encode") -> dict[str, Any]:
-    """What click would call the command with. Raises what click raises."""
+    """The arguments with which click would call the command. Raises what click raises."""
     parent = group().make_context("pybtf", [name])
     with click_command(name).make_context(name, list(line), parent=parent) as context:
         return context.params
@@ -102,7 +102,7 @@ def test_what_is_not_plain_is_left_to_click(line: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_jobs_have_one_grammar(text: str, number: int | None) -> None:
-    """With click and without."""
+    """The same with click and without."""
     line = ["-j", text, "x"]
     if number is not None:
         parameters = read(line)
@@ -115,7 +115,7 @@ def test_jobs_have_one_grammar(text: str, number: int | None) -> None:
 
 
 def test_nobody_asks_whether_a_file_may_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The open will tell."""
+    """Opening the file will show it."""
     file = tmp_path / "x"
     file.touch()
     monkeypatch.setattr(os, "access", lambda *_: False)
@@ -126,7 +126,7 @@ def test_nobody_asks_whether_a_file_may_be_read(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize("name", WITH_TABLE)
 def test_the_table_has_the_parameters_of_the_command(name: str) -> None:
     module, function = home(name)
-    if name == "show":  # which makes one thing of them
+    if name == "show":  # which makes one object of them
         taken = [each.name for each in fields(module.Asked)]
     else:
         taken = list(inspect.signature(getattr(module, function)).parameters)
@@ -134,13 +134,13 @@ def test_the_table_has_the_parameters_of_the_command(name: str) -> None:
 
 
 def test_every_command_has_a_page() -> None:
-    """In the same order."""
+    """The pages have the same order."""
     assert list(manual.COMMANDS) == list(COMMANDS)
 
 
 @pytest.mark.parametrize("name", WITH_TABLE)
 def test_the_words_of_a_choice_are_those_that_the_command_takes(name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """Without click, the command itself says so of another word."""
+    """Without click, the command itself complains about another word."""
     for option in table(name):
         if option.kind == arguments.CHOICE:
             assert main([name, f"--{option.name}", "nonsense", "x"]) == 2

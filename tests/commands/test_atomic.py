@@ -1,4 +1,4 @@
-"""`write_file`: all or nothing, whatever happens, and nothing else left in the folder."""
+"""`write_file`: all or nothing, whatever happens, and nothing else is left in the folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ IS_ROOT = os.geteuid() == 0
 
 @pytest.fixture(autouse=True)
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the system calls that publish a file, as they are made. fsync waits for no disk."""
+    """The names of the system calls that publish a file, as they are made. fsync does not wait for a disk."""
     made: list[str] = []
 
     def record(name: str, real: Callable[..., None]) -> Callable[..., None]:
@@ -101,7 +101,7 @@ def test_a_file_that_appears_meanwhile_is_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("way")
 def test_writes_that_write_a_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As at a limit of the file's size, or on file systems over a network."""
+    """As at a limit of the file size, or on network file systems."""
     write = os.write
     monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:7]))
     assert write_file(tmp_path / "out", bytes(range(100))) == 100
@@ -181,7 +181,7 @@ def test_extended_attributes(tmp_path: Path) -> None:
 
 
 def test_what_vouches_for_the_contents_stays_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Signatures of the old contents, which a privileged process could copy."""
+    """Signatures of the old contents are not copied, even though a privileged process could."""
     names = ["security.capability", "security.evm", "security.ima", "security.selinux", "user.origin"]
     copied = []
     monkeypatch.setattr(os, "listxattr", lambda of: names if isinstance(of, str | os.PathLike) else [])
@@ -296,7 +296,7 @@ def test_unusable_targets(tmp_path: Path) -> None:
 
 
 def written_by_other(path: Path) -> str:
-    """What comes of writing to `path` as a user without rights on it: "written", or the message.
+    """The outcome of writing to `path` as a user without rights on it: "written", or the message.
 
     A fork, because another user may not be able to start the Python that runs the tests.
     """
@@ -384,7 +384,7 @@ def test_own_descriptors_are_written_to(tmp_path: Path, target: str) -> None:
 
 
 def test_standard_output_without_links_in_dev(tmp_path: Path) -> None:
-    """As in a bare chroot, where a file `/dev/stdout` must not be made, by way of a link neither."""
+    """As in a bare chroot, where a file `/dev/stdout` must not be created, not even through a link."""
     script = """
     import os, sys
     def bare(call, *there):
@@ -417,8 +417,7 @@ def test_reader_that_went_away() -> None:
     os.close(write)
 
 
-# The beginning of a child that gets a signal. A parent in the background may have left signals ignored, and ignored
-# signals are inherited.
+# The beginning of a child that gets a signal. A parent in the background may ignore signals, and children inherit that.
 PRELUDE = """
 import errno, os, signal, sys, time
 for number in (signal.SIGHUP, signal.SIGTERM):
@@ -455,7 +454,7 @@ def test_signals_leave_nothing(tmp_path: Path, way: str, number: signal.Signals)
     assert child.returncode == -number
     assert out.read_bytes() == OLD
     if (way, number) == ("named", signal.SIGKILL):
-        assert names(tmp_path) == sorted(["out", *temporaries])  # nobody can help it, but it is recognisable
+        assert names(tmp_path) == sorted(["out", *temporaries])  # unavoidable, but its name is recognisable
         assert temporaries[0].startswith(".out.pybtf-")
     else:
         assert names(tmp_path) == ["out"]
@@ -578,6 +577,6 @@ def test_a_folder_that_nobody_may_write_to(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
-    """The one to write in is the nearest that exists."""
+    """The message names the nearest existing folder."""
     text = not_written(str(tmp_path / "store" / "e5" / "values"), PermissionError(errno.EACCES, ""))
     assert f"no permission to write in {tmp_path.resolve()}. " in text

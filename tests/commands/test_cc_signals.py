@@ -1,4 +1,4 @@
-"""`pybtf cc` and signals: the compiler ends first, no object is left without values, and the program ends by it."""
+"""`pybtf cc` and signals: the compiler ends first, no object lacks values, and the program ends by the signal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.commands.test_merge_commands import IGNORING
 
 @pytest.fixture
 def no_core() -> Iterator[None]:
-    """Some signals leave a file with the memory of the process."""
+    """Some signals would leave a core file."""
     before = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, before[1]))
     yield
@@ -29,7 +29,7 @@ def no_core() -> Iterator[None]:
 @pytest.mark.usefixtures("no_core")
 @pytest.mark.parametrize("number", PASSED_ON)
 def test_a_signal_that_ends_cc_ends_the_compiler(tmp_path: Path, number: signal.Signals) -> None:
-    """A build that is told to stop deletes the object; nothing may make it afterwards."""
+    """A build that is told to stop deletes the object; nothing may create it afterwards."""
     os.mkfifo(tmp_path / "fifo")
     command = [sys.executable, "-m", "pybtf", "cc", "--", "sh", "-c", f"echo $$ > {tmp_path}/fifo; exec sleep 60"]
     with subprocess.Popen(command) as process:
@@ -70,7 +70,7 @@ sys.exit(main(["cc", "--", "touch", "-c", "x.c", "-o", "x.o"]))
 @pytest.mark.usefixtures("no_core")
 @pytest.mark.parametrize("number", [*PASSED_ON, signal.SIGINT])
 def test_a_signal_after_the_compiler_has_ended(tmp_path: Path, number: signal.Signals) -> None:
-    """An object without values would be linked by the next run of the build."""
+    """The next run of the build would link an object without values."""
     (tmp_path / "touch").write_text("#!/bin/sh\ntouch x.o\n")
     (tmp_path / "touch").chmod(0o755)
     command = [sys.executable, "-c", WHILE_ENCODING.replace('"touch"', '"./touch"')]
@@ -87,7 +87,7 @@ def test_a_signal_after_the_compiler_has_ended(tmp_path: Path, number: signal.Si
 
 @pytest.mark.parametrize("fails", [0, 3])
 def test_an_interrupt_that_the_compiler_does_not_get(tmp_path: Path, fails: int) -> None:
-    """As by `kill -INT`. The compiler ends first, and what it has made goes."""
+    """As by `kill -INT`. The compiler ends first, and its output is removed."""
     script = f"#!/bin/sh\necho > fifo\nread line < go\ntouch x.o\nexit {fails}\n"
     (tmp_path / "gcc").write_text(script)
     (tmp_path / "gcc").chmod(0o755)
@@ -99,7 +99,7 @@ def test_an_interrupt_that_the_compiler_does_not_get(tmp_path: Path, fails: int)
         process.send_signal(signal.SIGINT)
         (tmp_path / "go").write_text("\n")
         assert process.wait(30) == (fails or -signal.SIGINT)
-    assert (tmp_path / "x.o").exists() == bool(fails)  # what failed is its own affair
+    assert (tmp_path / "x.o").exists() == bool(fails)  # why it fails does not matter
 
 
 def test_an_interrupt_of_both(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
-"""The command line: options, messages, exit statuses, outputs, with a pipeline that tells what it was asked.
+"""The command line: options, messages, exit statuses and outputs, with a pipeline that records what it was asked.
 
-What the real pipeline does with real files is tested elsewhere; here it is replaced, so that every way a run
-can end is within reach.
+Other tests cover the real pipeline with real files. Here it is replaced, to test every way in which a run ends.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ def pipeline(monkeypatch: pytest.MonkeyPatch) -> Pipeline:
 
 @pytest.fixture
 def elf(tmp_path: Path) -> str:
-    """A file to name as FILE. Nothing looks into it."""
+    """A file to name as FILE. Nothing reads it."""
     path = tmp_path / "vmlinux"
     path.write_bytes(b"the input")
     return str(path)
@@ -580,7 +579,7 @@ def test_encode_raises_what_is_wrong(pipeline: Pipeline, elf: str) -> None:
 
 
 def test_hints_for_habits_exist() -> None:
-    """What is proposed in place of an option of pahole or a word of bpftool is understood."""
+    """Replacements that are proposed for an option of pahole or a word of bpftool are valid."""
     for proposal in (*habits.PAHOLE.values(), *habits.SHOWN.values(), *habits.BPFTOOL.values()):
         command, *words = proposal.split()
         text = manual.COMMANDS.get(command, manual.PYBTF)
@@ -588,7 +587,7 @@ def test_hints_for_habits_exist() -> None:
 
 
 def test_options_that_only_pybtf_pahole_has_are_its_own() -> None:
-    """Each prints types, and takes a value where the hint says so."""
+    """Each prints types, and takes a value if the hint says so."""
     letters = {f"-{letter}": option for letter, option in table.BY_LETTER.items()}
     known = letters | {f"--{name}": option for name, option in table.BY_NAME.items()}
     for name, value in habits.ONLY_PAHOLE.items():

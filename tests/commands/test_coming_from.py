@@ -1,4 +1,4 @@
-"""docs/coming-from.md: each command that it names is one, and does something."""
+"""docs/coming-from.md: each command that it names exists and works."""
 
 from __future__ import annotations
 
@@ -53,6 +53,6 @@ def test_a_command(command: str, prepared: Path, tmp_path: Path) -> None:
         [sys.executable, "-m", PROGRAMS[program], *words],
         cwd=tmp_path, capture_output=True, text=True, env=environment(), check=False,
     )  # fmt: skip
-    # What it finds there may be wrong, but it is found.
+    # What is found there may be wrong; it only must be found.
     assert done.returncode == (1 if "--btf-ids" in command else 0), done.stderr
     assert not done.stderr.startswith(("pybtf: error", "pybtf-pahole: error"))

@@ -1,5 +1,5 @@
-"""Files that nobody names and that are read all the same: what DWARF is in beside FILE, and `vmlinux` as a base. No
-output replaces them, and `pybtf reproduce` finds them for its copy.
+"""Files that are read although they are not named: those that have the DWARF of FILE, and `vmlinux` as a base. No
+output replaces them, and `pybtf reproduce` copies them, too.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
 
 @pytest.fixture(params=MAKERS, ids=lambda make: make.__name__)
 def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
-    """FILE, and another file that its DWARF is in, in the working folder."""
+    """FILE, and another file with its DWARF, in the working folder."""
     monkeypatch.chdir(tmp_path)
     make: Callable[[Path], Made] = request.param
     return make(tmp_path)
@@ -101,14 +101,14 @@ def test_no_output_replaces_what_dwarf_is_in(made: Made, tmp_path: Path, capfd: 
     assert capfd.readouterr().err == f"pybtf-pahole: error: {said}\n"
     assert contents(tmp_path) == before
     assert main(["encode", "-q", "--detached", "out", file]) == 0
-    # An ELF file that has nothing to do with it may be replaced, as ever.
+    # Any other ELF file may be replaced, as always.
     Path("elf").write_bytes(without_dwarf())
     assert main(["encode", "-q", "--detached", "elf", file]) == 0
     assert Path("elf").read_bytes() == Path("out").read_bytes()
 
 
 def test_nor_do_outputs_of_several(made: Made, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Also if it is the BTF of one that would replace what another's DWARF is in."""
+    """Not even if the BTF of one file would replace the file with another's DWARF."""
     file, other = made
     whole = FIXTURES / "bin" / "04_integers.gcc-O0-4-exe.elf"
     Path("results").mkdir()
@@ -153,13 +153,13 @@ def test_no_output_replaces_a_base_that_is_found(
         assert main([*arguments, "m.btf"]) == 2
         assert capfd.readouterr().err == f"pybtf: error: {option} OUT is the input vmlinux itself\n"
     assert contents(tmp_path) == before
-    # What has no base is no matter of the file beside it.
+    # The file beside BTF without a base does not matter.
     assert main(["dump", "--format", "raw", "-o", "vmlinux", "whole.btf"]) == 0
     assert contents(tmp_path) != before
 
 
 def test_a_pipe_is_not_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever opens and closes it would end the program that writes to it, before anything is read."""
+    """Opening and closing it would end the program that writes to it, before anything is read."""
     opened: list[str] = []
     monkeypatch.setattr("pybtf.pipeline.companions.open_module", opened.append)
     pipe = tmp_path / "pipe"

@@ -1,5 +1,5 @@
-"""`pybtf merge --compiler-btf`: what gcc wrote, against the reference's BTF of the same program's DWARF; pieces made in
-memory; and one message for each damage.
+"""`pybtf merge --compiler-btf`: what gcc wrote, compared with the reference's BTF from the same program's DWARF; pieces
+made in memory; and one message for each kind of damage.
 
 The objects are recorded (tools/golden/compiler_btf_fixtures.py): neither a compiler nor a linker is needed.
 """
@@ -68,7 +68,7 @@ def merge(path: Path | str, features: str = FEATURES, objects: Sequence[str] = (
 
 
 def told(counted: Counter[Any]) -> list[str]:
-    """Kind and name of each, and what is in it, if that is short."""
+    """The kind and name of each type, and its contents, if these are short."""
     return sorted(f"{each[0]} {each[1]}".rstrip() for each in counted.elements())
 
 
@@ -78,7 +78,7 @@ def test_all_builds_are_here(recorded: Path) -> None:
 
 @pytest.mark.parametrize("name", NEW)
 def test_gcc_of_today_says_what_the_dwarf_says(written: Callable[[str], Path], name: str) -> None:
-    """All types and functions are those of the reference; of the variables, the two statics of one name are missing."""
+    """All types and functions are those of the reference. Of the variables, the two statics of one name are missing."""
     folder = written(name)
     wanted, found = meanings((folder / "wanted.btf").read_bytes()), meanings(bytes(merge("linked").data))
     assert told(wanted - found) == ["Datasec .data..percpu", "Var own", "Var own"]
@@ -124,7 +124,7 @@ def test_objects_say_the_same_as_what_is_linked(written: Callable[[str], Path], 
     wanted = bytes(merge("linked").data)
     archive(Path("all.a"), [folder / "a.o", folder / "b.o"])
     Path("list").write_text("a.o\nb.o\n")
-    for objects in (["a.o", "b.o"], ["b.o", "a.o"], ["all.a"]):  # the order is that of the link
+    for objects in (["a.o", "b.o"], ["b.o", "a.o"], ["all.a"]):  # the order is the link order
         assert bytes(merge("linked", objects=objects).data) == wanted
     common = ["merge", "-q", "--features", FEATURES, "--compiler-btf", "--detached", "out", "linked"]
     assert main([*common, "--objects", "list"]) == 0
@@ -150,7 +150,7 @@ def rename_section(path: Path, name: bytes, other: bytes) -> None:
 
 @pytest.mark.parametrize("name", [*OLD, *NEW])
 def test_what_is_joined_by_the_linker_merges_too(written: Callable[[str], Path], name: str) -> None:
-    """A relocatable file: variables are where its sections will be."""
+    """A relocatable file: variables have the places that its sections will have."""
     written(name)
     data = bytes(merge("joined", features=f"{FEATURES},global_var").data)
     sections = [each for each in BTF.from_bytes(data) if type(each).__name__ == "Datasec"]
@@ -197,7 +197,7 @@ def test_on_a_base(written: Callable[[str], Path]) -> None:
 
 @pytest.mark.parametrize("name", ["gcc12", "gcc16"])
 def test_features_that_are_off(written: Callable[[str], Path], name: str) -> None:
-    """As the reference does then: FLOAT becomes INT, ENUM64 an ENUM with what fits."""
+    """The same as in the reference: FLOAT becomes INT, and ENUM64 an ENUM with what fits."""
     written(name)
     kinds = merge("linked", "var").report.types
     assert "FLOAT" not in kinds
@@ -285,7 +285,7 @@ def test_prototypes_that_differ_between_sources(tmp_path: Path) -> None:
 
 
 def test_parameters_without_names(tmp_path: Path) -> None:
-    """Those of a declaration, which gcc 12 does not tell from a definition, if the object does not."""
+    """They belong to a declaration. gcc 12 does not distinguish it from a definition, unless the object does."""
     made = Builder()
     number = made.add_int("int", 4, 1)
     made.add_func("f", made.add_func_proto(number, [Param("", number)]))
@@ -397,8 +397,7 @@ def test_tags(tmp_path: Path) -> None:
 
 
 def test_what_gcc_has_other_words_for(tmp_path: Path) -> None:
-    """The bit `char` and the number behind a FWD are gcc 12's, the ENUM without a size is gcc 14's. No kernel takes
-    them.
+    """gcc 12 writes the bit `char` and the number after a FWD, gcc 14 the ENUM without a size. No kernel accepts these.
     """
     text = b"\0char\0fwd\0enum\0"
     words = [
@@ -487,7 +486,7 @@ def record(kind: int, third: int, *rest: int, name: int = 0, count: int = 0, fla
     ],
 )
 def test_damage(tmp_path: Path, piece: bytes, message: str) -> None:
-    """In the first piece, and in the second, whose place the message has."""
+    """In the first piece, and in the second; the message has the place of the piece."""
     path = tmp_path / "x"
     path.write_bytes(program(piece, symbols=[percpu("f", 0, 4)]))
     refuses(path, message)
@@ -503,19 +502,19 @@ def test_a_piece_that_ends_too_early(tmp_path: Path) -> None:
 
 
 def test_names_in_the_middle_of_each_other(tmp_path: Path) -> None:
-    """A thousand bytes each of a string that is there once: strings of a unit would be 4 GB."""
+    """Each has a thousand bytes of a single string: the strings of a unit would be 4 GB."""
     n = 1 << 16
     path = tmp_path / "x"
     words = [word for i in range(n) for word in record(8, 0, name=1 + i)]
     path.write_bytes(program(raw_btf(words, b"\0" + b"a" * (n + 1) + b"\0")))
     refuses(path, "names of more than [0-9]+ bytes in all")
-    words = [word for i in range(500) for word in record(8, 0, name=1 + i)]  # as much as a file may have
+    words = [word for i in range(500) for word in record(8, 0, name=1 + i)]  # as much as is allowed
     path.write_bytes(program(raw_btf(words, b"\0" + b"a" * 501 + b"\0")))
     refuses(path, "names that begin inside others")
 
 
 def test_many_functions_of_long_names(tmp_path: Path) -> None:
-    """Each name is looked up, and kept: some twice the length of all strings."""
+    """Each name is looked up and kept; in all, they may be about twice as long as the strings."""
     path = tmp_path / "x"
     names = [b"%0100d" % i for i in range(2000)]
     functions = [word for i in range(2000) for word in record(12, 1, name=1 + i * 101)]
@@ -524,7 +523,7 @@ def test_many_functions_of_long_names(tmp_path: Path) -> None:
 
 
 def test_what_very_many_functions_share(tmp_path: Path) -> None:
-    """A name, or a prototype: looking at each would take hours, and so much memory."""
+    """A name or a prototype: looking at it for each would take hours, and as much memory."""
     path = tmp_path / "x"
     functions = [word for _ in range(1 << 17) for word in record(12, 1, name=1)]
     path.write_bytes(program(raw_btf((*record(13, 0), *functions), b"\0" + b"a" * 64 + b"\0")))
@@ -573,7 +572,7 @@ def test_options_that_do_not_go_together(other: list[str], capfd: pytest.Capture
 
 @pytest.mark.parametrize("seed", range(30))
 def test_damage_anywhere(recorded: Path, tmp_path: Path, seed: int) -> None:
-    """Any byte of the section: an error, or BTF."""
+    """Any byte of the section may change: the outcome is an error or BTF."""
     rng = random.Random(seed)
     good = (recorded / rng.choice((*OLD, *NEW)) / "linked").read_bytes()
     path = tmp_path / "x"

@@ -1,4 +1,4 @@
-"""What a compiler's command line makes, as `pybtf cc` reads it."""
+"""The outputs of a compiler's command line, as `pybtf cc` reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completion of the command line by shells: the scripts, and what is offered."""
+"""Completion of the command line by shells: the scripts, and what they offer."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def script_of(shell: str) -> str:
 
 
 def in_bash(folder: Path, words: list[str]) -> list[str]:
-    """What the function of the script leaves in COMPREPLY, called as bash does it: the last word is completed. Where
+    """What the script's function leaves in COMPREPLY when it is called as bash does: the last word is completed. If
     files or folders are to be offered, the option that says so. The program is in a folder with a blank in its name.
     """
     bash = shutil.which("bash")
@@ -139,7 +139,7 @@ files have it of their own."""
 
 
 def in_zsh(zsh: str, folder: Path, words: list[str]) -> list[str]:
-    """What the function of the script gives the editor, called as zsh does it: the last word is completed."""
+    """What the script's function gives the editor when it is called as zsh does: the last word is completed."""
     folders = f"{program_in(folder).parent}{os.pathsep}{os.environ['PATH']}"
     call = f"words=({' '.join(map(shlex.quote, words))}) CURRENT={len(words)} IPREFIX=; _pybtf_completion"
     done = subprocess.run(
@@ -189,7 +189,7 @@ def in_fish(fish: str, folder: Path, words: list[str]) -> list[str]:
 def test_the_scripts_of_zsh_and_fish(
     shell: str, words: list[str], zsh: list[str], fish: list[str] | None, tmp_path: Path, require: Require
 ) -> None:
-    """Behind `=`, the option stays: zsh replaced the word by the value, and fish offered nothing."""
+    """After `=`, the option must stay: zsh would replace the word by the value, and fish would offer nothing."""
     run, expected = {"zsh": (in_zsh, zsh), "fish": (in_fish, fish if fish is not None else sorted(zsh))}[shell]
     assert run(require(shell), tmp_path, ["pybtf", *words]) == expected
 

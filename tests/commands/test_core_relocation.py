@@ -1,6 +1,6 @@
-"""CO-RE relocations, one at a time, in BTF built in memory: which types of a kernel stand for one of a program.
+"""CO-RE relocations, one at a time, in BTF built in memory: which types of a kernel match one of a program.
 
-bpftool gave the same answers (`bpftool -d gen min_core_btf`), where it takes such BTF.
+bpftool gives the same answers (`bpftool -d gen min_core_btf`) if it accepts such BTF.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def resolved(local: BTF, target: BTF, kind: K, access: str = "0", type: int = 1)
 
 
 def typed(*types: Type) -> BTF:
-    """A typedef `t` of the last of some types; it comes first."""
+    """The given types after a typedef `t` of the last one."""
     return made(Typedef("t", 1 + len(types)), *types)
 
 
 def holding(*types: Type) -> BTF:
-    """A struct `s` with a member `a` of the last of some types; it comes first."""
+    """The given types after a struct `s` with a member `a` of the last one."""
     return made(Struct("s", 64, (Member("a", 1 + len(types), 0),)), *types)
 
 
@@ -135,7 +135,7 @@ def test_types_that_match(case: str) -> None:
 
 
 def test_a_member_matches_one_of_those_of_its_name() -> None:
-    """There are several without a name."""
+    """There are several nameless members."""
     one, other = Struct("", 4, (Member("a", 4, 0),)), Union("", 4, (Member("b", 4, 0),))
     target = made(Struct("s", 8, (Member("", 2, 0), Member("", 3, 32))), one, other, INT)
     for inner in (one, other):
@@ -146,7 +146,7 @@ def test_a_member_matches_one_of_those_of_its_name() -> None:
 @pytest.mark.parametrize(("count", "found"), [(31, 1), (32, 0)])
 @pytest.mark.parametrize("kind", [K.TYPE_EXISTS, K.TYPE_MATCHES])
 def test_how_many_pointers_are_followed(kind: K, count: int, found: int) -> None:
-    """bpftool refuses the program where there are more."""
+    """bpftool refuses the program if there are more."""
     btf = typed(INT, *(Ptr(2 + n) for n in range(count)))
     assert resolved(btf, btf, kind) == found
 
@@ -156,7 +156,7 @@ def test_how_many_pointers_are_followed(kind: K, count: int, found: int) -> None
 
 @pytest.mark.parametrize(("little", "left"), [(True, 64 - 3 - 4), (False, 64 - 32 + 3)])
 def test_shifts_of_a_bit_field(little: bool, left: int) -> None:
-    """That of clang, `x << left >> right` of 4 bytes that were loaded into 8."""
+    """As clang uses them: `x << left >> right`, for 4 bytes that were loaded into 8."""
     btf = made(Struct("s", 4, (Member("a", 2, 3, 4),), kind_flag=True), INT, little=little)
     assert resolved(btf, btf, K.FIELD_LSHIFT_U64, "0:0") == left
     assert resolved(btf, btf, K.FIELD_RSHIFT_U64, "0:0") == 60
@@ -236,7 +236,7 @@ def test_the_longest_way() -> None:
 
 
 def test_what_was_no_candidate_once_is_none_later() -> None:
-    """That is libbpf's: the second `s` has no member `a`, and so is not asked for `b` any more, of which it has one."""
+    """As in libbpf: the second `s` has no member `a`, so it is no longer asked for `b`, which it has."""
     local = made(Struct("s", 8, (Member("a", 2, 0), Member("b", 2, 32))), INT)
     target = made(INT, Struct("s", 8, (Member("a", 1, 0), Member("b", 1, 32))), Struct("s", 8, (Member("b", 1, 0),)))
     alone = Relocator(local, Target(target))
@@ -276,7 +276,7 @@ def members(types: list[Type], name: str) -> list[str]:
 
 
 def test_members_behind_a_pointer_are_kept_if_they_are_needed_otherwise() -> None:
-    """Met first behind a pointer, then as a member; and as what a prototype behind a pointer takes."""
+    """One is met first through a pointer, then as a member; another is what a prototype behind a pointer takes."""
     x = Struct("x", 4, (Member("m", 1, 0),))
     y = Struct("y", 4, (Member("m", 1, 0),))
     s = Struct("s", 24, (Member("x", 2, 128), Member("p", 4, 0), Member("f", 6, 64)))

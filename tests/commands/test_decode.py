@@ -1,6 +1,6 @@
-"""`pybtf decode`: what the compiler has written comes out as the source has it, and hostile sizes end.
+"""`pybtf decode`: what the compiler writes comes out as in the source, and hostile sizes do not take forever.
 
-`fixtures/decode` is made of values.c by clang 14, for both byte orders; values.txt has the values of its initializers.
+clang 14 makes `fixtures/decode` from values.c, for both byte orders; values.txt has the values of its initializers.
 
     clang --target=bpfel -g -O2 -c values.c -o v.o                                          (and bpfeb)
     llvm-objcopy -O binary --only-section=.data v.o values.bpfel.data
@@ -57,7 +57,7 @@ INT = Int("int", 4, 32, IntEncoding.SIGNED)
 
 @pytest.fixture
 def run(capfd: pytest.CaptureFixture[str]) -> Run:
-    """Standard output, or of a run that fails the message."""
+    """Standard output, or the message of a run that fails."""
 
     def started(*arguments: object, status: int = 0) -> str:
         found = main(["decode", *map(str, arguments)])
@@ -79,7 +79,7 @@ def text(btf: BTF, id: int, data: bytes, **options: Any) -> str:
 
 
 class Enumerators(tuple[Enumerator, ...]):
-    """Counts how often it is gone through."""
+    """Counts how often it is iterated over."""
 
     walks = 0
 
@@ -93,7 +93,7 @@ class Enumerators(tuple[Enumerator, ...]):
 
 
 class Counting(BTF):
-    """Counts how often an enumeration is made, and how often its values are gone through."""
+    """Counts how often an enumeration is made, and how often its values are iterated over."""
 
     made = 0
 
@@ -106,7 +106,7 @@ class Counting(BTF):
 
 
 def test_the_values_of_an_enumeration_are_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever typedefs lead to it, and however often it occurs. Of values with two names, the first counts."""
+    """Whichever typedefs lead to it, and however often it occurs. If a value has two names, the first counts."""
     monkeypatch.setattr(Counting, "made", 0)
     monkeypatch.setattr(Enumerators, "walks", 0)
     names = [Enumerator(name, value) for name, value in (("a", 0), ("b", 1), ("c", 0))]
@@ -139,7 +139,7 @@ def test_values_are_those_of_the_source(order: str, run: Run) -> None:
 
 
 def test_the_values_of_the_fixture_are_in_the_source() -> None:
-    """values.txt is no copy of what the program printed: its numbers are in the initializers."""
+    """values.txt is not just a copy of the output: its numbers are in the initializers."""
     source = (FOLDER / "values.c").read_text()
     for name, value in re.findall(r"^    (\w+) = (-?\d+)$", (FOLDER / "values.txt").read_text(), re.M):
         written = re.search(rf"\.{name} = (?:\{{ \.i = )?(-?\w+)", source)
@@ -189,7 +189,7 @@ def test_texts() -> None:
 
 @pytest.mark.parametrize("name", ["signed char", "i8"])
 def test_bytes_with_a_sign_are_numbers(name: str) -> None:
-    """And `char` is for text, although it has the same encoding."""
+    """But `char` is text, although it has the same encoding."""
     signed = IntEncoding.SIGNED
     btf = made(Int(name, 1, 8, signed), Array(1, 1, 3), Int("char", 1, 8, signed), Array(3, 3, 3))
     assert text(btf, 1, b"a") == "x = 97"
@@ -245,7 +245,7 @@ def test_structs_that_multiply_or_contain_themselves() -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "ascii"])
 def test_json_is_utf_8_in_every_terminal(tmp_path: Path, encoding: str) -> None:
-    names = ["é", "\U0001f600", "\udcff"]  # the last one is a byte that is no UTF-8
+    names = ["é", "\U0001f600", "\udcff"]  # the last one is a byte that is not UTF-8
     members = tuple(Member(name, 1, 8 * at) for at, name in enumerate(names))
     builder = BtfBuilder()
     builder.extend([Int("u8", 1, 8), Struct("s", 3, members)])
@@ -258,7 +258,7 @@ def test_json_is_utf_8_in_every_terminal(tmp_path: Path, encoding: str) -> None:
 
 
 def test_long_names_are_cut_and_count_as_parts() -> None:
-    """In text a name is repeated for each element, in both forms that of a member for each struct."""
+    """In text, a name is repeated for each element; in text and JSON, a member's name for each struct."""
     name = "n" * 100_000
     inner = Struct("", 1, (Member("c", 1, 0),))
     types = (Int("u8", 1, 8), inner, Array(2, 1, 2), Array(3, 1, 2), Struct("s", 4, (Member(name, 4, 0),)))
@@ -275,7 +275,7 @@ def test_long_names_are_cut_and_count_as_parts() -> None:
 
 
 def test_values_of_many_parts_are_bounded_together() -> None:
-    """A file has very many values of a byte each, and each of them may have thousands of parts, or a name that long."""
+    """A file may have very many values of a byte each, and each value thousands of parts, or a very long name."""
     members = tuple(Member(f"m{k}", 1, 0) for k in range(5_000))
     few = tuple(Member(f"m{k}", 1, 0) for k in range(100))
     name = (Member("n" * 5_000_000, 1, 0),)
@@ -431,8 +431,8 @@ def test_mistakes(arguments: list[str], status: int, words: str, run: Run, tmp_p
 
 
 class Refusing(io.BytesIO):
-    """A file of tmpfs: any offset is taken, and no byte is read where the last would be behind 2^63. Also one of a
-    disk that is broken from an offset on.
+    """A file on tmpfs: any offset is accepted, but no byte is read if the last one would be past 2^63. Or a file on a
+    disk that is broken from some offset on.
     """
 
     def __init__(self, data: bytes, broken: int) -> None:

@@ -1,4 +1,4 @@
-"""`pybtf diff`: what is told of changes made on purpose, one at a time, in BTF built in memory."""
+"""`pybtf diff`: what is reported about deliberate changes, one at a time, in BTF built in memory."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ OLD, NEW = str(FOLDER / "old.btf"), str(FOLDER / "new.btf")
 
 
 class Maker:
-    """BTF in the making: an int and a char first, then what is added."""
+    """BTF under construction: an int and a char first, then what is added."""
 
     def __init__(self) -> None:
         self.builder = BtfBuilder()
@@ -75,7 +75,7 @@ Make = Callable[[Maker], object]
 
 
 def told(old: Make, new: Make) -> list[str]:
-    """The lines about two BTFs, without how far changes reach."""
+    """The lines about two BTFs, without the lines about how far changes reach."""
     makers = Maker(), Maker()
     old(makers[0])
     new(makers[1])
@@ -156,7 +156,7 @@ def test_structs_without_a_name_are_looked_into() -> None:
     assert told(nested(inner, "in"), nested((("x", INT, 0), ("y", CHAR, 32)), "in")) == [
         "~ struct s", "    ~ struct s.in.y: int -> char, size 4 -> 1",
     ]  # fmt: skip
-    # The member is told to have moved, what is in it is not told again.
+    # The member is reported to have moved; its contents are not reported again.
     assert told(nested(inner, "in"), nested(inner, "in", 128)) == ["~ struct s", "    ~ struct s.in: offset 8 -> 16"]
     assert told(nested(inner, ""), nested(inner, "", 128)) == [
         "~ struct s", "    ~ struct s: 2 members after a move by +8: x, y",
@@ -318,7 +318,7 @@ def test_several_of_one_name() -> None:
         return add
 
     assert told(make(16, 33, 50), make(50, 16, 33)) == []
-    # That with the same members is the one that grew.
+    # The one with the same members is the one that grew.
     assert told(make(16, 33), make(17 + 16, 32)) == ["~ struct s: size 16 -> 32"]
     assert told(make(16), make(16, 33)) == ["+ struct s: 33 bytes, 2 members"]
 
@@ -350,7 +350,7 @@ def test_repeats_play_no_role(make: Callable[[Maker], object], times: tuple[int,
 
 
 def test_order_and_ids_play_no_role() -> None:
-    """What has the same meaning in another order: types of a random BTF, renumbered."""
+    """The types of a random BTF, renumbered: the meaning is the same in another order."""
     for seed in range(30):
         data = randbtf.RandomBtf(seed).make()
         btf = BTF.from_bytes(data)
@@ -419,7 +419,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
 
 
 def test_names_that_are_not_printable_are_escaped(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Bytes that are no UTF-8 as bytes, not as what Python makes of them; a line stays a line."""
+    """Bytes that are not UTF-8 appear as bytes, not as Python decodes them. A line stays one line."""
     bad = "f\udcfc\x1b[0m\ng"
     old, new = tmp_path / "old", tmp_path / "new"
     for path, names in ((old, ()), (new, (bad, bad))):
@@ -460,7 +460,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_quiet_prints_only_what_fails(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each change that has one of the classes, whole; in the JSON, too."""
+    """Each change of one of these classes, in full; in the JSON, too."""
     everything = json.loads(run(capsys, "--json", OLD, NEW)[1])["changes"]
     for classes in (["value"], ["removed", "kfunc"]):
         fatal = ["--fail-on", ",".join(classes), "-q", OLD, NEW]
@@ -493,7 +493,7 @@ def test_fail_on(capsys: pytest.CaptureFixture[str], arguments: list[str], expec
 
 
 def test_a_name_that_neither_file_has(capsys: pytest.CaptureFixture[str]) -> None:
-    """A gate would never fail on it."""
+    """Otherwise a check for it would never fail."""
     for name, fatal, status in (("task_struc", [], 0), ("struct task_struc", ["any"], 1), ("task_strux*", ["any"], 0)):
         arguments = ["--name", name, *(["--fail-on", *fatal] if fatal else [])]
         assert main(["diff", *arguments, str(OLD), str(NEW)]) == status

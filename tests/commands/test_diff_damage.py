@@ -1,4 +1,4 @@
-"""`pybtf diff` of damaged BTF, of types in circles, and of very many of one name: findings or one error, in time."""
+"""`pybtf diff` of damaged BTF, of cyclic types, and of very many types of one name: findings or one error, soon."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tools.generate import randbtf
 
 
 def test_damaged() -> None:
-    """Findings or one error, whatever is in there."""
+    """Findings or one error, whatever the file contains."""
     chooser = random.Random(16)
     sources = [randbtf.RandomBtf(seed).make() for seed in range(12)]
     compared = 0
@@ -54,7 +54,7 @@ def test_damaged() -> None:
 
 
 def test_circles() -> None:
-    """Types that are made of themselves, in all ways, and themselves again on the other side."""
+    """Types that contain themselves in all sorts of ways, on both sides."""
 
     def make(m: Maker) -> None:
         at = m.builder.next_id
@@ -82,7 +82,7 @@ def test_a_long_name() -> None:
 
 
 def test_many_of_one_name() -> None:
-    """Twenty times as many take some twenty times as long, not four hundred times."""
+    """Twenty times as many take about twenty times as long, not four hundred times."""
 
     def make(count: int, step: int) -> BTF:
         m = Maker()
@@ -109,7 +109,7 @@ def made(make: Make) -> BTF:
 
 
 def nameless(typedefs: int, members: int, *, name: str = "a", at: int = 0) -> Make:
-    """One type without a name, and very many typedefs for it."""
+    """One nameless type, and very many typedefs of it."""
 
     def make(m: Maker) -> None:
         rows = [(f"{name}{number}", INT, at + 32 * number) for number in range(members)]
@@ -121,7 +121,7 @@ def nameless(typedefs: int, members: int, *, name: str = "a", at: int = 0) -> Ma
 
 
 def test_many_typedefs_of_one_nameless_type() -> None:
-    """Each has all that differs in it: 40,000 members gone or come, then 400,000."""
+    """Each typedef has all differences of the type: 40,000 members gone or added, then 400,000."""
     assert len(told(nameless(20, 1000), nameless(20, 1000, name="b", at=8))) == 20 * 2001
     with pytest.raises(InputError, match="too much text"):
         told(nameless(200, 1000), nameless(200, 1000, name="b", at=8))
@@ -135,7 +135,7 @@ def test_members_that_shifted_are_counted_one_by_one() -> None:
 
 @pytest.mark.parametrize(("variables", "is_too_much"), [(200, False), (4000, True)])
 def test_many_variables_of_one_long_type(variables: int, is_too_much: bool) -> None:
-    """Two megabytes of text, and forty, of which real BTF has two or three for each byte."""
+    """Two megabytes of text, then forty. Real BTF gives two or three bytes of text for each byte."""
 
     def make(m: Maker) -> None:
         long = m.add(Ptr(m.add(FuncProto(INT, tuple(Param("", INT) for _ in range(2000))))))
@@ -150,7 +150,7 @@ def test_many_variables_of_one_long_type(variables: int, is_too_much: bool) -> N
 
 
 def test_a_name_of_backticks() -> None:
-    """It takes time by its length, not by the square."""
+    """The time must grow with its length, not with the square."""
     name = "`" * 65_000
     found = diff(Maker().btf(), made(lambda m: m.struct(name, 4, A)))
     start = time.process_time()
@@ -161,8 +161,8 @@ def test_a_name_of_backticks() -> None:
 
 NAMES = b"\0n\0" + b"l" * 60_000 + b"\0"
 N, LONG = 1, 3
-#: A number, a struct, an enumeration and a prototype of a thousand, a struct of a long name, a thousand tags of it, and
-#: a variable in a section of a long name.
+#: A number; a struct, an enumeration and a prototype with a thousand rows; a struct with a long name; a thousand tags
+#: on it; and a variable in a section with a long name.
 WORDS = [
     *(N, 1 << 24, 4, 32),
     *(N, 4 << 24 | 1000, 4, *(N, 1, 0) * 1000),
@@ -183,7 +183,7 @@ WORDS = [
     ],
 )  # fmt: skip
 def test_what_is_made_is_counted(method: str, id: int, steps: int) -> None:
-    """A step for each row and for each 8 bytes of its name; 2^20 of them, and 8 for each word of both."""
+    """A step for each row and for each 8 bytes of its name. There may be 2^20 steps, and 8 for each word of both."""
     view = View(raw_btf(WORDS, NAMES), "x")
     comparison = Comparison(view, view)
     for _ in range(((1 << 20) + 16 * len(WORDS)) // steps):
@@ -203,7 +203,7 @@ def test_nameless_structs_are_looked_into_so_deep() -> None:
 
 
 def test_searches_have_steps_together() -> None:
-    """2^26 of them, and 512 for each type: each goes through 14,000 structs of which each has the one before."""
+    """There may be 2^26 steps, and 512 for each type. Each search goes through 14,000 nested structs."""
     count = 14_000
     words = [N, 4 << 24, 4, *(word for id in range(1, count) for word in (N, 4 << 24 | 1, 4, N, id, 0))]
     view = View(raw_btf(words, NAMES), "x")

@@ -24,7 +24,7 @@ def test_dwarf(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 
 
 def test_functions_that_are_not_encoded_have_a_reason(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """BTF that has a function too many: one that pahole leaves out, and one that nobody knows."""
+    """BTF with a function too many: one that pahole leaves out, and one that is not in the DWARF."""
     source = str(ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf")
     reasons = {each.name: each for each in pybtf.why(source, "*", lang_exclude="") if each.kind == "function"}
     left_out = next(name for name, each in reasons.items() if not each.in_btf)
@@ -47,7 +47,7 @@ def test_functions_that_are_not_encoded_have_a_reason(capsys: pytest.CaptureFixt
 def test_no_like_names_are_looked_for(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the DWARF of another kernel, thousands of functions are not found; a like name takes a fifth of a second."""
+    """The DWARF of another kernel lacks thousands of functions, and each search for a similar name takes 0.2 s."""
     monkeypatch.setattr(asking, "_like", lambda *_: pytest.fail("not asked for"))
     builder = Builder()
     builder.add_func("of_nobody", builder.add_func_proto(0, []))

@@ -1,4 +1,4 @@
-"""`pybtf diff` of two folders of modules, and what it makes of their bases."""
+"""`pybtf diff` of two folders of modules, and how it treats their bases."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_folder_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> N
 def test_the_bases_of_folders_are_read_once(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Given ones, and those beside modules; one that is damaged is said of each module, as always."""
+    """Bases that are named, and those beside modules. A damaged one is reported for each module, as always."""
     split = FOLDER.parent / "split" / "golden"
     for side in ("old", "new"):
         (tmp_path / side).mkdir()

@@ -1,4 +1,4 @@
-"""`pybtf diff --object`: CO-RE relocations on two kernels. What is found there is what libbpf said (fixtures/diff)."""
+"""`pybtf diff --object`: CO-RE relocations on two kernels. The findings agree with libbpf (fixtures/diff)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def output(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, li
 
 
 def test_text(capsys: pytest.CaptureFixture[str]) -> None:
-    """By hand: 1_gone.c, 3_size.c and the two kernels."""
+    """Text written by hand, for 1_gone.c, 3_size.c and the two kernels."""
     gone, sizes = str(FOLDER / "1_gone.o"), str(FOLDER / "3_size.o")
     assert output(capsys, "--object", gone, "--object", sizes, OLD, NEW) == (0, [
         f"{gone}: 3 relocations, 1 broken, 2 changed",
@@ -101,7 +101,7 @@ def test_status_and_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def module(folder: Path, kernel: str, base: Path, name: str) -> str:
-    """A module that defines all that is in the BTF of a kernel, split from `base`."""
+    """A module that defines everything in the BTF of a kernel, split from `base`."""
     builder = Builder(BTF.from_file(base))
     builder.append(BTF.from_file(kernel))
     folder.mkdir(exist_ok=True)
@@ -112,7 +112,7 @@ def module(folder: Path, kernel: str, base: Path, name: str) -> str:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_types_that_only_a_module_has(name: str, tmp_path: Path) -> None:
-    """What libbpf found in a kernel is found in a module, if the kernel itself has no such types."""
+    """What libbpf finds in a kernel is found in a module if the kernel itself has no such types."""
     base = tmp_path / "base.btf"
     base.write_bytes(Builder().to_bytes())
     empty = BTF.from_file(base)
@@ -157,7 +157,7 @@ def test_no_object(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 
 
 def test_damaged(tmp_path: Path) -> None:
-    """Damage in the object: findings, or one error."""
+    """Damage in the object gives findings or one error."""
     chance = random.Random(4)
     old, new = BTF.from_file(OLD), BTF.from_file(NEW)
     path = tmp_path / "x.o"
@@ -177,7 +177,7 @@ def test_damaged(tmp_path: Path) -> None:
 
 
 def test_a_bpftool_that_fails_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the tool that compares: nothing found on either side is not what a failure means."""
+    """In the tool that compares, a failure must not look like nothing found on either side."""
     monkeypatch.setattr(reference, "bpftool", lambda: [sys.executable, "-c", "raise SystemExit(3)"])
     with pytest.raises(tool.Failed, match="status 3"):
         tool.answers(OLD, "x.o")
@@ -200,7 +200,7 @@ def program(types: list[Type], rows: list[tuple[int, str, K]]) -> bytes:
 
 
 def test_what_is_told_of_each_kind(tmp_path: Path) -> None:
-    """Not that types have other ids, nor sizes of what is only asked to exist; local ids depend on no kernel."""
+    """Not reported are other ids of types, and sizes of what only has to exist; local ids do not depend on a kernel."""
     t = Struct("t", 4, (Member("a", 2, 0),))
     local: list[Type] = [Struct("s", 16, (Member("a", 2, 0), Member("b", 2, 64))), Int("int", 4, 32), t]
     kernels: list[list[Type]] = [
@@ -226,7 +226,7 @@ def test_what_is_told_of_each_kind(tmp_path: Path) -> None:
 
 
 def test_of_a_type_that_is_gone_the_loader_puts_in_0(tmp_path: Path) -> None:
-    """The program loads; of a member it would not."""
+    """The program still loads; without a member it would not."""
     local: list[Type] = [Struct("s", 4, (Member("a", 2, 0),)), Int("int", 4, 32)]
     path = tmp_path / "x.o"
     path.write_bytes(program(local, [(1, "0", K.TYPE_SIZE), (1, "0", K.TYPE_ID_TARGET), (1, "0:0", K.FIELD_BYTE_SIZE)]))
@@ -242,7 +242,7 @@ def compared(tmp_path: Path, content: bytes, old: BTF, new: BTF) -> tuple[Outcom
 
 
 def test_what_is_about_very_long_names_is_short(tmp_path: Path) -> None:
-    """In a small object thousands of relocations may be about one name, and each may be told."""
+    """In a small object, thousands of relocations may be about one name, and each may be reported."""
     name = "n" * 100_000
     kernels = [made([Int("int", 4, 32), Struct(name, 12, (Member("m", 1, at),))]) for at in (0, 32)]
     types: list[Type] = [Int("int", 4, 32), Struct(name, 8, (Member("m", 1, 0), Member(name, 1, 32)))]
@@ -254,7 +254,7 @@ def test_what_is_about_very_long_names_is_short(tmp_path: Path) -> None:
 
 
 def test_a_way_that_is_too_long_is_not_followed(tmp_path: Path) -> None:
-    """A struct may contain itself by a long name: each step would make the text longer by that."""
+    """A struct may contain itself as a member with a long name. Each step would add that name to the text."""
     types: list[Type] = [Int("int", 4, 32), Struct("s", 8, (Member("n" * 4000, 2, 0),))]
     found = compared(tmp_path, program(types, [(2, "0" + ":0" * 5000, K.FIELD_EXISTS)]), made(types), made(types))
     assert [each.what for each in found] == ["unclear"]
@@ -283,7 +283,7 @@ def test_what_is_said_of_many_relocations_gets_short(tmp_path: Path, monkeypatch
 
 
 def with_a_line(tmp_path: Path, file: str, source: str, count: int) -> Outcome:
-    """What is told of so many relocations, all of them about one member, which moves, and from one line."""
+    """The report about so many relocations, all from one source line and about one member, which moves."""
     types: list[Type] = [Int("int", 4, 32), Struct("s", 8, (Member("m", 1, 0),))]
     builder = BtfBuilder()
     builder.extend(types)
@@ -309,7 +309,7 @@ def test_a_line_of_source_of_many_relocations_gets_short(
 
 
 def test_the_name_of_a_file_is_copied_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may have megabytes, and be that of all relocations."""
+    """It may be megabytes long and belong to all relocations."""
     name = "f" * 1_000_000
     cuts: list[str] = []
 
@@ -324,7 +324,7 @@ def test_the_name_of_a_file_is_copied_once(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_after_too_many_steps_nothing_is_looked_for(monkeypatch: pytest.MonkeyPatch, noted: Noted) -> None:
-    """Each flavour of one name has its own list of all candidates, of which there may be very many."""
+    """Each flavour of one name has its own list of all candidates, and there may be very many."""
     types: list[Type] = [Struct(f"s___{number}", 4) for number in range(100)]
     kernel = made([Struct("s", 4 + number) for number in range(100)])
     monkeypatch.setattr("pybtf.btf.type_compatibility.MAX_STEPS", 40 * 250)
@@ -337,7 +337,7 @@ def test_after_too_many_steps_nothing_is_looked_for(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_type_of_the_program_is_made_once(noted: Noted) -> None:
-    """To say what relocations are about: very many may be about one that has very many members."""
+    """For saying what relocations are about: very many may be about one type with very many members."""
     types = [Int("int", 4, 32), Struct("s", 80, tuple(Member(f"m{n}", 1, 32 * n) for n in range(20)))]
     local = made(types)
     decoded = noted(BTF, "_decode")
@@ -348,7 +348,7 @@ def test_a_type_of_the_program_is_made_once(noted: Noted) -> None:
 
 
 def test_what_functions_are_is_looked_at_once(tmp_path: Path, noted: Noted) -> None:
-    """Any type may stand where a function should, and for any number of them."""
+    """Any type may be where a function should be, any number of times."""
     types = [Int("int", 4, 32), Struct("s", 80, tuple(Member(f"m{n}", 1, 32 * n) for n in range(20)))]
     functions = struct.pack("<III", 8, 0, 50) + b"".join(struct.pack("<II", 8 * n, 2) for n in range(50))
     data = struct.pack("<HBBIIIIIII", 0xEB9F, 1, 0, 32, 0, len(functions), 0, 0, 0, 0) + functions

@@ -1,4 +1,4 @@
-"""`pybtf diff`: which of several of one name became which, what is one change, what is counted, texts that are cut."""
+"""`pybtf diff`: which of several types of one name became which, what is one change, what is counted, cut texts."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ def test_very_many_of_one_name_go_by_their_order(monkeypatch: pytest.MonkeyPatch
 
 
 def test_enums_without_a_name_that_share_nothing_are_two() -> None:
-    """Of a name there is one that has changed."""
+    """With a name, they are one enum that has changed."""
     assert told(enums("A", name=""), enums("B", name="")) == ["- enum {A}: 1 enumerator", "+ enum {B}: 1 enumerator"]
     assert told(enums("A"), enums("B"))[0] == "~ enum e"
 
 
 def test_each_goes_with_one() -> None:
-    """What it has in common with another is not told then."""
+    """What it has in common with another is then not reported."""
     assert told(enums("AX", "BY", name=""), enums("AB", name="")) == [
         "~ enum {A, ...}", "    ~ enum {A, ...}: X is now B = 1", "- enum {B, ...}: 2 enumerators",
     ]  # fmt: skip
@@ -105,7 +105,7 @@ def test_each_goes_with_one() -> None:
 
 
 def test_parameters_without_names() -> None:
-    """Those at the end are the same if they have the same type; in the middle nothing says which is which."""
+    """At the end, they are the same if they have the same type; in the middle, nothing says which is which."""
     assert told(function(INT, ("", INT), ("", LONG)), function(INT, ("", INT), ("", CHAR), ("", LONG))) == [
         "~ function f", "    + function f: parameter 2: char",
     ]  # fmt: skip
@@ -167,7 +167,7 @@ def test_only_a_declaration_is_joined_with_a_definition() -> None:
 
 
 def test_ids_are_those_of_their_side() -> None:
-    """There are more types in front of these in the new BTF."""
+    """In the new BTF, there are more types before these."""
 
     def make(new: bool) -> Make:
         def add(m: Maker) -> None:
@@ -317,7 +317,7 @@ def test_a_kfunc_that_loses_a_tag_may_change_in_other_ways_too() -> None:
 
 
 def test_tallies() -> None:
-    """Of each category, what there is on both sides and what happened to it."""
+    """For each category, how much each side has and what happened to it."""
 
     def old(m: Maker) -> None:
         m.struct("s", 32, A)
@@ -353,7 +353,7 @@ def test_a_tag_that_stays_is_not_told() -> None:
 
 
 def added(make: Make) -> str:
-    """The line about the last that is new."""
+    """The line about the last new type."""
     return told(lambda m: None, make)[-1]
 
 

@@ -1,5 +1,5 @@
-"""`pybtf diff`: the finer rules, with two BTFs built in memory: what counts as a change, of which class it is, what is
-told apart, and what a pattern takes.
+"""`pybtf diff`: the finer rules, with two BTFs built in memory: what counts as a change, which class it has, what is
+distinguished, and what a pattern matches.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def test_an_enum_without_a_name_is_that_which_has_most_of_it() -> None:
     assert told(make("ABC"), make("A", "XBC")) == [
         "+ enum {A}: 1 enumerator", "~ enum {X, ...}", "    ~ enum {X, ...}: A is now X = 0",
     ]  # fmt: skip
-    # What two of them have belongs to the first.
+    # What two of them have in common belongs to the first.
     assert told(make("A"), make("AX", "AY")) == [
         "~ enum {A, ...}", "    + enum {A, ...}: X = 1", "+ enum {A, ...}: 2 enumerators",
     ]  # fmt: skip
@@ -262,7 +262,7 @@ def test_a_member_that_stays_ends_what_shifts_together() -> None:
 
 
 def test_enumerators_that_shift() -> None:
-    """Also behind a typedef, and with a new one between them."""
+    """Also through a typedef, and with a new one between them."""
 
     def behind(*values: tuple[str, int]) -> Make:
         return lambda m: m.add(Typedef("t", m.add(Enum("", 4, tuple(Enumerator(*each) for each in values)))))
@@ -297,7 +297,7 @@ PARAMETERS = [
         function(INT, X, Z), function(INT, Y, X, ("z", INT)),
         ["~ function f: parameter 2 -> 3 z: char -> int", "+ function f: parameter 1 y: long int"],
     ),
-    # One more of the name and type of the last.
+    # One more with the name and type of the last.
     (function(INT, X), function(INT, X, X), ["+ function f: parameter 2 x: int"]),
 ]  # fmt: skip
 
@@ -394,7 +394,7 @@ def test_a_definition_that_is_gone_is_removed_and_reaches_what_the_declaration_d
 
 
 def test_how_far_a_change_reaches() -> None:
-    """Not through an index; through tags; types without a name are not counted, however they are asked for."""
+    """Not through the index of an array, but through tags. Nameless types are never counted."""
 
     def make(size: int) -> Make:
         def add(m: Maker) -> None:
@@ -414,7 +414,7 @@ def test_how_far_a_change_reaches() -> None:
     assert (found.reach.types, found.reach.variables, found.reach.functions) == (1, 0, 1)
 
 
-# What patterns take
+# What patterns match
 
 
 def chosen(old: Make, new: Make, *, names: tuple[str, ...] = (), ignored: tuple[str, ...] = ()) -> list[str]:
@@ -469,7 +469,7 @@ def test_patterns_of_kfuncs_and_of_enums_without_a_name() -> None:
 
 
 def test_each_side_has_its_base(tmp_path: Path) -> None:
-    """A module that embeds a struct which grew in its kernel."""
+    """A module that embeds a struct that grew in its kernel."""
     bases: list[Path] = []
     modules: list[Path] = []
     for name, size in (("old", 4), ("new", 8)):

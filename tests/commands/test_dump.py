@@ -1,4 +1,4 @@
-"""`pybtf dump`: bpftool's text (fixtures/dump, recorded by dump_golden.py), what may be read, and damage."""
+"""`pybtf dump`: bpftool's text (fixtures/dump, recorded by dump_golden.py), possible inputs, and damage."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def digest(data: bytes) -> str:
 
 @pytest.fixture
 def dump(capfdbinary: pytest.CaptureFixture[bytes]) -> Dump:
-    """`dump("--format", "raw", path)`: standard output of the command, which must be content."""
+    """`dump("--format", "raw", path)`: standard output of the command, which must succeed."""
 
     def run(*arguments: object) -> bytes:
         status = main(["dump", *map(str, arguments)])
@@ -102,7 +102,7 @@ def test_text_is_bpftools(name: str) -> None:
     expected = EXPECTED[name]
     generated = name.startswith("random-")
     data = randbtf.RandomBtf(int(name[7:-4])).make() if generated else (GOLDEN / name).read_bytes()
-    assert digest(data) == expected["input"], "another input than bpftool was asked about"
+    assert digest(data) == expected["input"], "not the input that bpftool was given"
     view = View(data, name)
     found = {format: digest(text(view, format)) for format in FORMATS if expected[format] is not None}
     assert found == {format: expected[format] for format in found}
@@ -133,7 +133,7 @@ def test_headers_compile(
 def test_sizes_and_offsets_survive_the_way_through_c(
     dump: Dump, tmp_path: Path, require: Callable[[str], str]
 ) -> None:
-    """The compiler agrees with the BTF about all structs: padding and attributes are where they have to be."""
+    """The compiler agrees with the BTF about all structs: padding and attributes are in the right places."""
     path = GOLDEN / "12_bitfields.gcc-O0-5-obj.usual.btf"
     lines = [dump(path).decode()]
     checked = 0
@@ -182,7 +182,7 @@ def test_roots(dump: Dump) -> None:
 
 
 def test_into_a_file(dump: Dump, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """The same text, whole or not at all."""
+    """The same text, complete or not at all."""
     out = tmp_path / "out"
     for options in (["--unsorted"], ["--format", "raw"], ["--format", "json", "--pretty"]):
         text = dump(*options, SAMPLE)
@@ -250,11 +250,11 @@ def test_plain_command_lines_are_read_without_click() -> None:
     assert read(["--no-progress", "x"], dump_module.OPTIONS) is None
 
 
-# What may be read
+# Possible inputs
 
 
 def test_containers(dump: Dump, tmp_path: Path) -> None:
-    """Raw, of either byte order, with longer headers; ELF, also compressed; all print the same."""
+    """Raw BTF of either byte order and with longer headers, and ELF, even compressed, all print the same."""
     btf = BTF.from_file(SAMPLE)
     expected = dump(SAMPLE)
     for little in (True, False):
@@ -286,7 +286,7 @@ def test_standard_input(data: bytes, dump: Dump) -> None:
 
 
 def test_an_elf_file_of_32_bits_has_pointers_of_4_bytes(dump: Dump, tmp_path: Path) -> None:
-    """BTF without `long` does not tell; alignments follow."""
+    """BTF without `long` does not show it. Alignments depend on it."""
     builder = BtfBuilder()
     integer = builder.add(Int(name="long long int", size=8, bits=64))
     members = (Member(name="a", type=integer, bit_offset=0), Member(name="b", type=integer, bit_offset=96))
@@ -301,7 +301,7 @@ SPLIT = ROOT / "fixtures" / "split" / "golden"
 
 
 def split() -> tuple[Path, Path]:
-    """A module's BTF and its base's."""
+    """A module's BTF and that of its base."""
     files = sorted((ROOT / "fixtures" / "dedup").glob("*.base.btf"))
     base = files[0]
     return base.with_name(base.name.replace(".base.", ".")), base
@@ -328,7 +328,7 @@ def test_split_btf(dump: Dump, tmp_path: Path, refused: Callable[..., str]) -> N
 def test_another_base(
     command: list[str], tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """The same texts at other places: names of members, too, would begin anywhere."""
+    """A base with the same texts at other offsets: names would begin anywhere, even those of members."""
     module, base = split()
     data = bytearray(base.read_bytes())
     start, end = BTF.from_file(base).header.section("str")
@@ -359,7 +359,7 @@ TYPEDEF = 8 << 24
 def test_a_base_that_is_too_small(
     types: list[int], tells: str, named: bool, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """What leads nowhere tells of a base that is another one; of both kinds of evidence the better one is told."""
+    """References that lead nowhere show that the base is a different one. The message has the better evidence."""
     module, base = tmp_path / "m", tmp_path / "vmlinux"
     module.write_bytes(raw_btf(types, b"t\0"))
     base.write_bytes(raw_btf([1, 1 << 24, 4, 32], b"\0int\0"))
@@ -508,7 +508,7 @@ def test_padding_of_gigabytes_ends() -> None:
 
 @pytest.mark.parametrize("counts", [(1 << 31,), (998724481, 1119412321, 33)])  # the product of these is 2^65 + 1
 def test_arrays_of_gigabytes_have_no_size(counts: tuple[int, ...]) -> None:
-    """So the padding before the next member begins with the struct, as bpftool has it."""
+    """So the padding before the next member begins at the start of the struct, as in bpftool."""
     arrays = [word for n, count in enumerate(counts, 1) for word in (0, 0x03000000, 0, n, 1, count)]
     words = [1, 0x01000000, 4, 32, *arrays, 3, 0x04000002, 68, 3, len(counts) + 1, 0, 1, 1, 512]
     assert text(View(raw_btf(words, b"\0i\0s\0"), "x"), "unsorted").count(b"long: 64;") == 8
@@ -535,7 +535,7 @@ def test_what_cannot_stand_in_a_declaration() -> None:
 
 
 def test_damage_is_one_message_or_harmless() -> None:
-    """Bytes changed at random: an error with a place, or text; never a crash, never without end."""
+    """Bytes changed at random: an error with a place, or text; never a crash or an endless run."""
     chooser = random.Random(15)
     sources = [randbtf.RandomBtf(seed).make() for seed in range(20)]
     texts = 0
@@ -584,10 +584,10 @@ def test_imports_nothing_dear() -> None:
 
 
 def test_a_header_has_an_allowance_of_steps() -> None:
-    """More for longer BTF, and a part whatever the length: small BTF that is all chains needs that."""
+    """More for longer BTF, and a fixed part, because small BTF may consist of chains only."""
     view = View((ROOT / "fixtures" / "golden" / "01_char.gcc-O0-4-exe.usual.btf").read_bytes(), "x")
     assert dump_header(view, [], True, 0) == dump_header(view)
-    words = [1, 1 << 24, 4, 32]  # each union without a name is eight times in the next: 8 ** 6 members
+    words = [1, 1 << 24, 4, 32]  # each nameless union is eight times in the next: 8 ** 6 members
     for id in range(1, 7):
         words += [0, 5 << 24 | 8, 4, *[1, id, 0, *[0, id, 0] * 7]]
     words += [1, 5 << 24 | 1, 4, 0, 7, 0]

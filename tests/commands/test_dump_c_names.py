@@ -1,4 +1,4 @@
-"""The C header of BTF that C cannot say, as Rust and C++ bring it along: what compilers and bpftool make of it."""
+"""The C header of BTF that C cannot express, as from Rust and C++, and what compilers and bpftool make of it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from tests.conftest import ROOT, Require
 GOLDEN = ROOT / "fixtures" / "golden"
 MOST = 1 << 30
 INT = Int("int", 4, 32, IntEncoding.SIGNED)
-#: Fixtures whose text by bpftool no compiler takes, and why.
+#: Fixtures for which no compiler accepts bpftool's text, and why.
 NOT_C = {
     "41_namespace": "a struct is declared, and an enum has its name",
     "46_mips64": "an integer is called `uhalf`",
@@ -55,21 +55,21 @@ NOT_C = {
 
 
 def built(*types: Type) -> View:
-    """With `int` as type 1 in front."""
+    """These types after `int` as type 1."""
     builder = BtfBuilder()
     builder.extend((INT, *types))
     return View(builder.tobytes(), "x")
 
 
 def compile(header: bytes, folder: Path, compiler: str, *claims: str) -> None:
-    """Also check that these claims hold."""
+    """Compiles the header, and checks that these claims hold."""
     path = folder / "header.c"
     path.write_bytes(header + "".join(f"_Static_assert({claim}, \"\");\n" for claim in claims).encode())
     subprocess.run([compiler, "-std=gnu11", "-w", "-fsyntax-only", str(path)], check=True)
 
 
 def header(view: View, folder: Path) -> str:
-    """The header, which the compilers that are there take, sorted or not."""
+    """The header, after checking that the installed compilers accept it, sorted or not."""
     for sort in (True, False):
         for compiler in filter(None, map(shutil.which, ("gcc", "clang"))):
             compile(dump_header(view, sorted=sort), folder, compiler)
@@ -117,7 +117,7 @@ def test_names_of_c_stay(name: str) -> None:
 
 
 def test_numbers_that_c_has_stay() -> None:
-    """gcc has these; to clang they are unknown, as to bpftool, which prints their names."""
+    """gcc knows these. clang does not, nor does bpftool, which prints their names."""
     names = [("_Decimal32", 4), ("_Decimal64", 8), ("_Decimal128", 16)]
     members = tuple(Member(f"m{size}", number + 2, 128 * number) for number, (_, size) in enumerate(names))
     text = dump_header(built(*(Int(name, size, size * 8) for name, size in names), Struct("s", 48, members))).decode()
@@ -125,7 +125,7 @@ def test_numbers_that_c_has_stay() -> None:
 
 
 def test_different_names_stay_different(tmp_path: Path) -> None:
-    """Also from names that there are, and from those that numbers make of two types of one name."""
+    """Also from existing names, and from the numbered names of two types of one name."""
     names = ("a<b>", "a(b)", "a_b_2", "a[b]", "c<d>", "c<d>", "c_d___7", "e<f>", "e_f")
     text = header(built(*empty("aaa", *names)), tmp_path)
     found = [line.split()[1] for line in text.splitlines() if line.endswith(" {};")]
@@ -141,7 +141,7 @@ def test_a_type_has_one_name_whatever_is_chosen() -> None:
 
 
 MEMBERS: dict[str, tuple[list[Type], tuple[Member, ...], int, str, list[str]]] = {
-    # what there is beside `int`, 1; members of `struct s`, 2; its size; what is written; what holds
+    # types besides `int`, 1; members of `struct s`, 2; its size; what is written; what holds
     "keywords": ([], (Member("for", 1, 0), Member("a.b", 1, 32)), 8, "int for_;", ["offsetof(struct s, a_b) == 4"]),
     "twice": ([], (Member("a", 1, 0), Member("a", 1, 32)), 8, "int a_2;", ["offsetof(struct s, a_2) == 4"]),
     "void": ([], (Member("a", 0, 0), Member("b", 1, 0)), 4, "struct {} a;", ["sizeof(struct s) == 4"]),
@@ -222,7 +222,7 @@ def test_what_c_cannot_have_is_replaced(case: str, tmp_path: Path, require: Requ
 
 
 def test_two_declarations_of_a_name(tmp_path: Path) -> None:
-    """No definition says which of the two has it."""
+    """No definition says which of the two has the name."""
     pointers = (Member("a", 4, 0), Member("b", 5, 64))
     view = built(Fwd("x"), Fwd("x", kind_flag=True), Ptr(2), Ptr(3), Struct("s", 16, pointers))
     assert "struct x *a;\n\tunion x_declared *b;" in header(view, tmp_path)
@@ -254,7 +254,7 @@ def test_other_formats_keep_the_names() -> None:
 
 
 def test_split_btf(tmp_path: Path) -> None:
-    """A name of the base and of the module's own strings is one name."""
+    """A name in the base's strings and in the module's own is one name."""
     base = BtfBuilder()
     base.extend((INT, *empty("a<b>")))
     below = BTF.from_bytes(base.tobytes())
@@ -280,7 +280,7 @@ def is_c(path: Path) -> bool:
 
 
 def test_text_of_c_is_bpftools() -> None:
-    """Of fixtures that C can say it is the text as it would be without all this, which test_dump.py compares."""
+    """For fixtures that C can express, it is the text without any renaming, which test_dump.py compares."""
     for path in GOLDEN.glob("*.btf"):
         view = View(path.read_bytes(), path.name)
         changed = dump_header(view) != dump_header(view, as_is=True)
@@ -319,7 +319,7 @@ def test_many_names_that_are_alike_end() -> None:
 
 
 def test_names_within_each_other_end() -> None:
-    """Each name is the tail of another: all of them together are long."""
+    """Each name is the tail of another: together they are long."""
     size = 200_000
     words = [word for at in range(1, size, 2) for word in (at, 4 << 24, 0)]
     with pytest.raises(InputError, match="names that share fewer bytes"):

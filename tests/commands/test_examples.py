@@ -1,4 +1,4 @@
-"""The Python in README.md and docs/api.md runs as it stands and passes mypy --strict; tables are complete."""
+"""The Python in README.md and docs/api.md runs as it is and passes mypy --strict; tables are complete."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_all_documents_are_in_the_index() -> None:
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "completion"])
 def test_all_options_of_a_command_are_documented(name: str) -> None:
-    """In its section of cli.md, or of the document that this refers to."""
+    """In its section of cli.md, or in the document that this section refers to."""
     document = "show.md" if name == "show" else "cli.md"
     title = "object, merge, cc" if name in ("object", "merge", "cc") else name
     text = (ROOT / "docs" / document).read_text().split(f"\n## pybtf {title}\n")[1].split("\n## ")[0]
@@ -84,7 +84,7 @@ def test_all_options_of_a_command_are_documented(name: str) -> None:
 
 
 def test_usages_name_the_base() -> None:
-    """A command that has few options names all of them."""
+    """A command with few options names all of them."""
     assert manual.COMMANDS["dedup"].startswith("Usage: pybtf dedup [--base FILE] FILE... -o OUT\n")
 
 
@@ -107,12 +107,12 @@ def test_the_fields_of_all_types_are_documented() -> None:
 
 
 def section(document: str) -> str:
-    """What a document says about JSON."""
+    """The section about JSON of a document."""
     return (ROOT / "docs" / document).read_text().split("\n## JSON\n")[1].split("\n## ")[0]
 
 
 def keys(document: str) -> dict[str, set[str]]:
-    """The keys of its table, each with the words in code of its row; those of one row have the same."""
+    """The keys in its table, each with the words in code of its row; keys of one row share them."""
     rows = re.findall(r"^\| (`.*) \| (.*) \|$", section(document), re.MULTILINE)
     return {key: set(re.findall(r"`(\w+)`", text)) for names, text in rows for key in re.findall(r"`(\w+)`", names)}
 
@@ -126,12 +126,12 @@ def run_json(run_cli: RunCli, *arguments: object) -> Any:
 
 
 def test_the_json_of_layouts_is_documented(run_cli: RunCli, tmp_path: Path) -> None:
-    """Of `show`, `duplicates` and `size`: all keys there are, and no more."""
+    """For `show`, `duplicates` and `size`: exactly the keys that exist."""
     btf, places = tmp_path / "vmlinux.btf", tmp_path / "vmlinux.provenance"
     run_cli("encode", "--provenance", places, "--detached", btf, KERNEL)
     known = keys("show.md")
     types = run_json(run_cli, "show", "--json", "--provenance", places, "*", btf)
-    # A struct with bit-fields, between which and behind which bits are left.
+    # A struct with unused bits between and after its bit-fields.
     odd = run_json(run_cli, "show", "--json", "*", ROOT / "fixtures" / "show" / "options" / "order.btf")
     assert together(types) == set(known)
     assert together(member for type in types + odd for member in type.get("members", ())) == known["members"]
@@ -166,7 +166,7 @@ def test_the_json_of_verdicts_is_documented(run_cli: RunCli, tmp_path: Path) -> 
 
 
 def test_the_json_of_differences_is_documented(run_cli: RunCli, tmp_path: Path) -> None:
-    """Of two files, of folders, and of the relocations of objects."""
+    """For two files, for folders, and for the relocations of objects."""
     text = (ROOT / "docs" / "diff.md").read_text()
     samples = ROOT / "fixtures" / "diff"
     old, new = samples / "old.btf", samples / "new.btf"
@@ -191,7 +191,7 @@ def test_the_json_of_reasons_is_documented(run_cli: RunCli) -> None:
 
 
 def anchors(path: Path) -> set[str]:
-    """What a link can name after `#`: headings, as GitHub and others spell them."""
+    """What a link can name after `#`: headings, spelled as on GitHub."""
     headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -209,7 +209,7 @@ def test_links_lead_to_files_and_headings(path: Path) -> None:
 
 
 def test_the_picture_has_the_passes() -> None:
-    """Those that an encoding goes through, in their order."""
+    """The passes of an encoding, in their order."""
     picture = (ROOT / "docs" / "pipeline.svg").read_text()
     shown = re.findall(r'class="pass"[^>]*>([^<]+)<', picture)
     timings = pybtf.encode(KERNEL).report.timings.finish()

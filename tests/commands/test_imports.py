@@ -1,6 +1,6 @@
 """Start-up cost as a test: which modules `pybtf --version`, `pybtf --help` and `import pybtf` may import.
 
-A list of modules says the same on every machine, however busy. The milliseconds are the benchmark's business.
+A list of modules is the same on every machine, however busy. The benchmarks measure milliseconds.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ QUICK = FIRST | {"pybtf.cli", "pybtf.cli.main"}
 
 
 def imported_by(code: str, *, isolated: bool = False) -> set[str]:
-    """Modules in `sys.modules` after `code`, without those of a bare interpreter. `isolated`: as installed commands are
-    started, where that is even less.
+    """Modules in `sys.modules` after `code`, without those of a bare interpreter. `isolated`: with the flags of
+    installed commands, which import even less.
     """
     show = "import sys; before = set(sys.modules); {}\nprint(*(set(sys.modules) - before), file=sys.stderr)"
     if isolated:
@@ -55,7 +55,7 @@ def test_help(arguments: list[str]) -> None:
 
 @pytest.mark.parametrize(("options", "click"), [(["--features", "foo"], False), (["--feature", "foo"], True)])
 def test_the_command_line_imports_no_core_before_it_encodes(options: list[str], click: bool) -> None:
-    """What `pybtf encode` needs to find a mistake in its options: click at most, and nothing that reads ELF."""
+    """To find a mistake in its options, `pybtf encode` needs click at most, and nothing that reads ELF."""
     modules = imported_by(f"from pybtf.cli.main import main; main(['encode', *{options}, 'x'])")
     assert ("click" in modules) == click
     roots = {name.split(".")[0] for name in modules}
@@ -71,7 +71,7 @@ def test_no_plain_command_line_needs_click(name: str) -> None:
     assert "click" not in modules
 
 
-# Each takes a tenth of the time of a small module, or brings what does.
+# Each takes a tenth of the time of a small module, or imports something that does.
 DEAR = {
     "click", "inspect", "dataclasses", "typing", "elftools", "hashlib", "xxhash", "subprocess", "concurrent", "ctypes",
     "tempfile", "json", "pathlib", "logging", "locale", "gettext", "datetime",
@@ -91,7 +91,7 @@ def test_encode_imports_nothing_dear(jobs: str, detached: bool, tmp_path: Path) 
 
 
 def test_a_batch_imports_nothing_dear(tmp_path: Path) -> None:
-    """Nor what forks and talks to processes in ways of its own."""
+    """Nor modules that fork and talk to processes in their own way."""
     files = sorted(map(str, (ROOT / "fixtures" / "bin").glob("01_char.*.elf")))
     assert len(files) > 1
     arguments = ["encode", "-q", "-j2", "--detached-dir", str(tmp_path), *files]
@@ -119,8 +119,8 @@ def test_pahole_encodes_without_click() -> None:
     assert not roots & DEAR
 
 
-# The usual way of a module: what a build's process imports, beyond the core. Each more is a tenth of a millisecond or a
-# whole one, times the thousands of modules of a kernel.
+# The usual path of a module: what the process in a build imports besides the core. Each further import costs 0.1 to 1
+# ms, times the thousands of modules of a kernel.
 MODULE = PAHOLE | {
     "abc", "_abc", "os", "os.path", "_stat", "stat", "_collections_abc", "genericpath", "posixpath",
     "errno", "mmap", "_operator",
@@ -167,7 +167,7 @@ def test_pahole_imports_for_a_module_what_it_needs(
     assert {name for name in modules if not name.startswith("pybtf.core") and "cython" not in name} <= MODULE | more
 
 
-# What a module of values (pybtf cc) needs besides.
+# What a module with values (pybtf cc) needs in addition.
 OF_VALUES = {
     *(f"pybtf.merging{name}" for name in ("", ".archives", ".facts", ".index", ".linked", ".payloads", ".pieces")),
     *(f"pybtf.elf.{name}" for name in ("compressed", "packed", "values_index")),
@@ -189,7 +189,7 @@ def test_a_module_of_values_imports_little_more(built: Callable[[str], Path]) ->
 
 
 def test_a_module_of_values_reads_its_base_once(built: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also if nothing but its values says that it has no DWARF."""
+    """Even if only its values show that it has no DWARF."""
     from pybtf.pahole.main import main
 
     built("x86-relocatable")
@@ -206,7 +206,7 @@ def test_a_module_of_values_reads_its_base_once(built: Callable[[str], Path], mo
 
 
 def test_the_compiled_core_is_one_library() -> None:
-    """No module of it is looked for in a file of its own, compiled before or not compiled at all."""
+    """None of its modules is looked for in a file of its own, compiled or not."""
     modules = "(each for name, each in sys.modules.items() if name.startswith('pybtf.core.'))"
     show = f"print(*{{getattr(each, '__file__', each.__name__) for each in {modules}}})"
     code = f"import sys, pybtf.pipeline.passes; {show}"
@@ -219,7 +219,7 @@ def test_the_compiled_core_is_one_library() -> None:
 
 
 def test_the_base_is_read_while_the_rest_is_imported(tmp_path: Path) -> None:
-    """Of a batch: what encodes is not there yet when the thread starts."""
+    """In a batch, the encoder is not imported yet when the thread starts."""
     code = (
         "import sys, threading; from pybtf.cli.main import main; before = threading.Thread.start\n"
         "def start(self): print(*sorted(sys.modules)); before(self)\n"

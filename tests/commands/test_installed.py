@@ -1,4 +1,4 @@
-"""Commands as they are installed: whatever the environment says of Python, and the check of an installation."""
+"""Installed commands work whatever the environment says about Python. Also the check of an installation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def script(tmp_path: Path) -> Path:
 
 
 def poison(folder: Path) -> Path:
-    """Modules with names of the standard library's and of dependencies, which end the process."""
+    """Modules that end the process, with names of the standard library and of dependencies."""
     folder.mkdir()
     for name in ("array", "struct", "hashlib", "xxhash", "click", "elftools", "re", "json", "threading"):
         (folder / f"{name}.py").write_text("raise SystemExit('poisoned')\n")
@@ -39,9 +39,9 @@ def poison(folder: Path) -> Path:
 
 
 def arguments(name: str, tmp_path: Path) -> list[str]:
-    """What makes a command encode the example into out.btf, with all that it may import for that.
+    """Arguments with which a command encodes the example into out.btf and imports all that it may import.
 
-    In place: so pybtf-pahole needs one of the modules that `poison` has.
+    In place, because pybtf-pahole then needs one of the modules in `poison`.
     """
     out = tmp_path / "out.btf"
     if name == "pybtf":
@@ -63,7 +63,7 @@ def test_modules_of_pythonpath_are_not_taken(script: Path, tmp_path: Path, name:
     usual = encode(script / name, tmp_path)
     path = f"{poison(tmp_path / 'poison')}:{ROOT / 'src'}"
     assert encode(script / name, tmp_path, PYTHONPATH=path) == usual
-    # Without what isolates it, the command does take them.
+    # Without isolation, the command does import them.
     code = "import runpy, sys, pybtf.support.isolation as i; i.isolate = lambda: None; "
     code += f"runpy.run_path({str(script / name)!r}, run_name='__main__')"
     argv = [sys.executable, "-c", code, *arguments(name, tmp_path)]
@@ -73,7 +73,7 @@ def test_modules_of_pythonpath_are_not_taken(script: Path, tmp_path: Path, name:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_library_without_its_compiled_modules(script: Path, tmp_path: Path, name: str) -> None:
-    """PYTHONHOME of a Python whose compiled modules are elsewhere, as Debian's for one that was built by hand."""
+    """PYTHONHOME names a Python whose compiled modules are elsewhere, as Debian's is for a Python built by hand."""
     home = tmp_path / "home"
     ours = Path(subprocess.__file__).parent
     library = home / "lib" / ours.name
@@ -96,7 +96,7 @@ def test_a_library_without_its_compiled_modules(script: Path, tmp_path: Path, na
 
 
 def test_commands_of_the_checkout_ignore_the_environment(tmp_path: Path) -> None:
-    """What `make build` installs beside this interpreter."""
+    """Those that `make build` installs beside this interpreter."""
     folder = Path(sys.executable).parent
     if not (folder / "pybtf").exists() or not (folder / "../installed").exists():
         pytest.skip("not in the environment of `make build`")

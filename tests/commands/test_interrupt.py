@@ -74,7 +74,7 @@ def child(what: str, file: Path) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize("what", ["busy", "waiting"])
 def test_interrupt(what: str, tmp_path: Path) -> None:
-    """Within a quarter of a second; the test allows for a busy machine."""
+    """It takes a quarter of a second; the test allows for a busy machine."""
     process = child(what, tmp_path / "a.elf")
     os.kill(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
@@ -83,9 +83,9 @@ def test_interrupt(what: str, tmp_path: Path) -> None:
 
 
 def test_an_interrupt_waits_for_a_file_with_a_temporary_name(tmp_path: Path) -> None:
-    """Some seconds in the core."""
+    """It takes some seconds in the core."""
     process = child("named", tmp_path / "a.elf")
-    time.sleep(0.3)  # it is in the core then, most probably
+    time.sleep(0.3)  # by now it is probably in the core
     os.kill(process.pid, signal.SIGINT)
     printed, said = process.communicate(timeout=60)
     assert (process.returncode, printed) == (130, "left\n")
@@ -93,7 +93,7 @@ def test_an_interrupt_waits_for_a_file_with_a_temporary_name(tmp_path: Path) -> 
 
 
 def test_an_interrupt_while_a_file_is_closed(tmp_path: Path) -> None:
-    """The argument goes between the signal and Python's next look at it: in a `__del__` there it would be lost."""
+    """The argument is freed between the signal and Python's next check: in a `__del__` the exception would be lost."""
     (tmp_path / "a.elf").write_bytes(b"x")
     with pytest.raises(KeyboardInterrupt):
         getattr(ctypes.CDLL(None), "raise")(signal.SIGINT, ctypes.py_object(Source(str(tmp_path / "a.elf"))))
@@ -142,7 +142,7 @@ sys.exit(import_module(sys.argv[4]).main(sys.argv[5:]))
     ],
 )
 def test_truncated_while_another_command_reads_it(where: str, command: str, tmp_path: Path) -> None:
-    """These died of the signal."""
+    """The commands must not die of the signal."""
     data = elf([Section(".debug_info", bytes(10_000))]).data
     for name in ("file", "out"):
         (tmp_path / name).write_bytes(data)
@@ -159,7 +159,7 @@ def test_truncated_while_another_command_reads_it(where: str, command: str, tmp_
 
 
 def test_another_bus_error(tmp_path: Path) -> None:
-    """One that has nothing to do with the input is not blamed on it."""
+    """A bus error that has nothing to do with the input is not blamed on it."""
     process = child("killed", tmp_path / "a.elf")
     _, said = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGBUS

@@ -31,7 +31,7 @@ def built(*types: Type) -> bytes:
 
 
 def boxes(data: bytes, name: str, expand: bool = False) -> list[tuple[str, int, int, str]]:
-    """Of each box: how it is drawn, its first bit and how many, counted over all rows, and its title."""
+    """For each box: how it is drawn, its first bit and number of bits over all rows, and its title."""
     view = View(data, "x")
     ids = [id for id in view.find(name.encode()) if view.kind(id) in (STRUCT, UNION)]
     document = xml.dom.minidom.parseString(layout_svg(view, Shower(view), ids, expand))
@@ -84,7 +84,7 @@ def test_bit_fields_are_split() -> None:
 
 
 def test_what_is_inside() -> None:
-    """Structs without a name are drawn by their members; with -E all are. Of unions all names are told."""
+    """Nameless structs are drawn as their members; with -E, all structs are. Titles of unions have all names."""
     types: list[Type] = [
         Int("int", 4, 32),
         Struct("", 8, (Member("x", 1, 0), Member("y", 1, 32))),
@@ -122,7 +122,7 @@ def test_members_that_lie_anywhere(size: int) -> None:
 
 
 def doubling(levels: int) -> list[Type]:
-    """Structs with two of the one before; the last has 2^levels members of members, and the id `levels` + 2."""
+    """Structs that contain the one before twice; the last has 2^levels members of members, and the id `levels` + 2."""
     types: list[Type] = [Int("int", 4, 32), Struct("s0", 4, (Member("x", 1, 0),))]
     for level in range(1, levels + 1):
         types.append(Struct(f"s{level}", 8, (Member("a", level + 1, 0), Member("b", level + 1, 8))))
@@ -144,7 +144,7 @@ def refused(types: list[Type], ids: list[int], expand: bool = True) -> str:
 
 
 def test_what_multiplies_has_a_bound_for_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each member of a union is a block, and so is each struct that is named."""
+    """Each member of a union is a block, and so is each named struct."""
     monkeypatch.setattr(layout, "MAX_ALL_PARTS", 2000)
     types = doubling(8)
     types.append(Union("u", 8, tuple(Member("m", 10, 0) for _ in range(10))))
@@ -166,7 +166,7 @@ def test_what_a_file_has_itself_is_drawn(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize(("size", "count"), [(0, 4000), (256, 2000)])
 def test_lines_and_scales_count_as_parts(size: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A struct without members is 12 bytes, and its scale several hundred; a long member is drawn in four lines."""
+    """A struct without members takes 12 bytes, and its scale several hundred. A long member is drawn in four lines."""
     monkeypatch.setattr(layout, "MAX_ALL_PARTS", 2000)
     array = Array(1, 1, size)
     if not size:
@@ -177,7 +177,7 @@ def test_lines_and_scales_count_as_parts(size: int, count: int, monkeypatch: pyt
 
 
 def test_long_names_count_as_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name may be that of each member, or of the type of each."""
+    """Each member may have the same long name, or the same type with a long name."""
     monkeypatch.setattr(layout, "MAX_ALL_PARTS", 2000)
     long = Struct("n" * 10_000, 4, (Member("x", 1, 0),))
     number = Int("int", 4, 32)
@@ -201,7 +201,7 @@ class Counting:
 
 
 def test_the_members_of_a_union_are_made_once() -> None:
-    """They are named where a member has no name, which may be often."""
+    """They give the title of a nameless member, perhaps very often."""
     types = [Int("int", 4, 32), Union("", 4, (Member("u", 1, 0), Member("v", 1, 0)))]
     view = View(built(*types, Struct("s", 400, tuple(Member("", 2, 32 * at) for at in range(100)))), "x")
     shower = Counting(view)
@@ -210,7 +210,7 @@ def test_the_members_of_a_union_are_made_once() -> None:
 
 
 def test_the_members_of_a_struct_are_made_once() -> None:
-    """Of one that is the member of many, or at many places: they were made for each of 2^10 here."""
+    """Even of a struct that is a member of many, or at many places: here it is at 2^10."""
     view = View(built(*doubling(10)), "x")
     shower = Counting(view)
     picture = layout_svg(view, cast("Shower", shower), [12], True)
@@ -218,7 +218,7 @@ def test_the_members_of_a_struct_are_made_once() -> None:
 
 
 def test_names_of_what_is_deep_inside() -> None:
-    """Each in front of those inside, up to the length that is drawn; what has no name adds nothing."""
+    """Each comes before those inside it, up to the length that is drawn; nameless ones add nothing."""
     types = [Int("int", 4, 32), Struct("", 4, (Member("x", 1, 0),)), Struct("t", 4, (Member("", 2, 0),))]
     types += [Struct("u", 4, (Member("b" * 150, 3, 0),)), Struct("s", 4, (Member("a" * 150, 4, 0),))]
     view = View(built(*types), "x")

@@ -18,7 +18,7 @@ PAGES = ("pybtf.1", "pybtf-pahole.1")
 
 
 def shown(name: str, groff: str) -> str:
-    """A page as a reader sees it, all in one line per paragraph. Groff must have nothing to object to."""
+    """A page as a reader sees it, with one line per paragraph. Groff must not complain."""
     done = subprocess.run(
         [groff, "-ww", "-man", "-Tascii", "-P-cbou", "-rLL=1000n", str(man.FOLDER / name)],
         capture_output=True,
@@ -73,7 +73,7 @@ def test_every_option_of_pahole_that_does_something_has_an_entry(require: Callab
 
 
 def test_what_troff_would_take_for_a_command(require: Callable[[str], str]) -> None:
-    """A line may begin with a period or a quote; a backslash, a hyphen and a tilde are what they are."""
+    """A line may begin with a period or a quote; a backslash, a hyphen and a tilde stay what they are."""
     words = [".BTF", "'quoted'", "C:\\new", "a-b", "~/x", "^"] * 8
     page = man.page("pybtf", man.parse(f"Usage: x\n\n{' '.join(words)}\n\nExit status: 0.\n"), {})
     done = subprocess.run(

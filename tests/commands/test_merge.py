@@ -1,6 +1,6 @@
-"""`pybtf object` and `pybtf merge`: the reference's bytes from the values of objects, and one message where that fails.
+"""`pybtf object` and `pybtf merge`: the reference's bytes from the values of objects, and one message if that fails.
 
-The objects and what linkers made of them are committed (tools/golden/merge_fixtures.py); others are made in memory.
+The objects and linked files are committed (tools/golden/merge_fixtures.py); others are made in memory.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def merge(path: Path | str, features: str = FEATURES, objects: Sequence[str] = (
 
 
 def index_at(path: Path) -> tuple[int, int]:
-    """Where the index of a file is, and its size."""
+    """The offset and size of a file's index."""
     with ElfImage.open(path) as image:
         section = find_index(image)
         assert section is not None
@@ -75,7 +75,7 @@ def test_merged_is_what_the_reference_makes_of_the_linked_dwarf(built: Callable[
 
 @pytest.mark.parametrize("name", NAMES)
 def test_objects_get_the_values_that_are_recorded(built: Callable[[str], Path], name: str) -> None:
-    """The format is the one of the recorded objects, byte for byte: otherwise RULES would have to change."""
+    """The format is that of the recorded objects, byte for byte. If not, RULES must change."""
     built(name)
     for letter, how in (("v", Placing()), ("s", Placing(strip=True))):
         for each in ("a.o", "b.o"):
@@ -110,7 +110,7 @@ def test_values_in_a_store(built: Callable[[str], Path]) -> None:
 @pytest.mark.parametrize("rela", [True, False])
 @pytest.mark.parametrize("name", [*FLAVOURS, *OBJECTS])
 def test_an_object_of_every_machine(name: str, rela: bool, tmp_path: Path) -> None:
-    """Also those of which there is no linker here. What is merged is the object itself."""
+    """Even if there is no linker for it here. The object itself is merged."""
     flavour = {**FLAVOURS, **OBJECTS}[name]
     path = tmp_path / "one.o"
     path.write_bytes(relocatable(flavour=flavour, rela=rela).data)
@@ -127,7 +127,7 @@ def test_an_object_of_every_machine(name: str, rela: bool, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("origin", [True, False])
 def test_a_function_that_takes_from_another(tmp_path: Path, origin: bool) -> None:
-    """What the link makes of the one must not change what is said of the other."""
+    """What the link makes of one must not change what is said about the other."""
     named = [] if origin else [("name", "string", "g"), ("type", "ref4", "int")]
     children = [
         INT,
@@ -145,7 +145,7 @@ def test_a_function_that_takes_from_another(tmp_path: Path, origin: bool) -> Non
 
 @pytest.mark.parametrize("name", ["x86", "s390x", "i386"])
 def test_on_a_base(built: Callable[[str], Path], name: str) -> None:
-    """As modules are encoded: types and strings that the base has are not repeated."""
+    """As when encoding modules, types and strings of the base are not repeated."""
     folder = built(name)
     base = folder / "wanted.btf"
     wanted = bytes(pybtf.encode("b.o", features=FEATURES, base=base).data)
@@ -184,7 +184,7 @@ def test_an_object_without_dwarf_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_in_place_and_as_pahole(built: Callable[[str], Path]) -> None:
-    """A file without DWARF that has values is merged by `pybtf-pahole -J` as well."""
+    """`pybtf-pahole -J` also merges a file that has values and no DWARF."""
     from pybtf.pahole.main import main as pahole
 
     folder = built("s390x")
@@ -244,7 +244,7 @@ def test_an_object_without_dwarf_and_values_is_told(built: Callable[[str], Path]
 
 
 def test_dwarf_of_an_object_without_values(built: Callable[[str], Path]) -> None:
-    """More units of DWARF than have values: all of the DWARF is encoded, and that is said; without it, an error."""
+    """More units have DWARF than values: all DWARF is encoded, with a message. Without it, this is an error."""
     folder = built("x86")
     wanted = (folder / "wanted.btf").read_bytes()
     drop_second(Path("values"))
@@ -255,7 +255,7 @@ def test_dwarf_of_an_object_without_values(built: Callable[[str], Path]) -> None
     ]
     at, _ = index_at(Path("values"))
     flags = struct.unpack_from("<I", Path("values").read_bytes(), at + 12)[0]
-    patch(Path("values"), at + 12, struct.pack("<I", flags | 4))  # as if the DWARF of the first had been left out
+    patch(Path("values"), at + 12, struct.pack("<I", flags | 4))  # as if the DWARF of the first were left out
     refuses(
         r"values of objects with DWARF of 0 units, and DWARF of 2; expected the same of each\. "
         r"Some object has DWARF and no values \(there is DWARF of [^ ]*a\.c, [^ ]*b\.c\)",
@@ -275,14 +275,15 @@ def test_dwarf_of_an_object_that_says_it_has_none(built: Callable[[str], Path]) 
 def test_dwarf_of_a_part_of_the_program_is_not_taken_for_all(
     built: Callable[[str], Path], capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    """One object has DWARF and no values, of the other the DWARF was taken out: `encode` says what is missing, and
-    `pybtf-pahole`, in whose place it would be a kernel with a part of its BTF, refuses."""
+    """One object has DWARF and no values, and the other has no DWARF any more. `encode` says what is missing.
+    `pybtf-pahole` refuses, because the kernel would have only a part of its BTF.
+    """
     from pybtf.pahole.main import main as pahole
 
     built(name)
     at, size = index_at(Path("values"))
     whole = pybtf.encode("values", features=FEATURES)
-    assert not whole.report.warnings  # values beside all of the DWARF
+    assert not whole.report.warnings  # values in addition to all of the DWARF
     order = ">" if name == "s390x" else "<"
     first, flags = struct.unpack_from(order + "II", Path("values").read_bytes(), at + 8)
     patch(Path("values"), at + 12, struct.pack(order + "I", flags | 4))
@@ -299,7 +300,7 @@ def test_dwarf_of_a_part_of_the_program_is_not_taken_for_all(
 
 
 def drop_second(path: Path) -> None:
-    """Zeros in place of the second piece of the index: as if it had been left out."""
+    """Writes zeros over the second piece of the index, as if it were left out."""
     at, size = index_at(path)
     first = struct.unpack_from("<I", path.read_bytes(), at + 8)[0]
     patch(path, at + first, bytes(size - first))
@@ -331,7 +332,7 @@ def test_one_unit_of_all_cannot_be_had(built: Callable[[str], Path]) -> None:
 
 @pytest.mark.parametrize("field", ["options", "rules"])
 def test_pieces_that_differ(built: Callable[[str], Path], field: str) -> None:
-    """The second piece was made with other options, or by another version."""
+    """The second piece was made with different options, or by a different version."""
     built("x86")
     at, _ = index_at(Path("merged"))
     first = struct.unpack_from("<I", Path("merged").read_bytes(), at + 8)[0]
@@ -414,7 +415,7 @@ def test_an_index_that_is_cut(built: Callable[[str], Path], cut: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_damage_anywhere_in_the_index(built: Callable[[str], Path], seed: int) -> None:
-    """Any byte of it: an error, or BTF; addresses are what they are."""
+    """Any byte of it may change: the outcome is an error or BTF. Damaged addresses cannot be noticed."""
     built("x86")
     rng = random.Random(seed)
     at, size = index_at(Path("merged"))
@@ -432,7 +433,7 @@ def test_damage_anywhere_in_the_index(built: Callable[[str], Path], seed: int) -
 
 @pytest.mark.parametrize("name", ["x86", "x86-4", "i386", "s390x", "x86-clang"])
 def test_damaged_objects(built: Callable[[str], Path], name: str) -> None:
-    """Any byte of an object, and cut ones: one message and the object as it was, or values."""
+    """Objects with any byte changed, and cut objects: one message and the object unchanged, or values."""
     built(name)
     rng = random.Random(name)
     for number in range(60):
@@ -452,7 +453,7 @@ def test_damaged_objects(built: Callable[[str], Path], name: str) -> None:
 
 
 def test_units_that_refer_to_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With one such object all units of the linked DWARF are one: nothing can be merged."""
+    """If there is one such object, all units of the linked DWARF are one logical unit: nothing can be merged."""
     monkeypatch.chdir(tmp_path)
     units = [unit([INT]), unit([die("typedef", ("name", "string", "far"), ("type", "ref_addr", "int"))])]
     data = relocatable(units).data
@@ -510,7 +511,7 @@ def test_a_linked_file_is_no_object(built: Callable[[str], Path]) -> None:
     ],
 )
 def test_an_index_is_a_section_that_is_not_loaded(kind: str | int, flags: int, found: bool) -> None:
-    """Whether it may be written to, or run, says nothing. GNU ld for MIPS gives it the type that DWARF has there."""
+    """Whether it is writable or executable does not matter. GNU ld for MIPS gives it the type of DWARF sections."""
     piece = Piece(1, 3, 15, RULES, b"a" * 16, b"b" * 16, 0, 8, "x.o", (), array("Q"), b"")
     content = bare([Section(".debug_btf", data=pack(piece, little=True), type=kind, flags=flags)])
     with ElfImage("x.o", content) as image:

@@ -1,4 +1,4 @@
-"""What `pybtf object` does about objects that have values already: nothing, others, or an error."""
+"""What `pybtf object` does with objects that already have values: nothing, new values, or an error."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_values_without_dwarf_cannot_be_made_anew(path: Path, monkeypatch: pytes
 
 
 def with_two_pieces(path: Path, flags: int) -> None:
-    """As if `ld -r` had put two objects together, of which the second has these flags: each has an inline payload."""
+    """As if `ld -r` had joined two objects, the second of which has these flags. Each has an inline payload."""
     assert encode(path, Placing(inline=True)) == DONE
     with ElfImage.open(path) as image:
         section = find_index(image)
@@ -136,7 +136,7 @@ def test_what_a_compiler_makes_that_is_no_object(path: Path, tmp_path: Path) -> 
 
 
 def test_members_of_which_some_have_dwarf(path: Path, tmp_path: Path) -> None:
-    """The others stay as they are."""
+    """The other members stay as they are."""
     plain, made = bare([Section(".text", b"x")]), path.read_bytes()
     archive = tmp_path / "x.a"
     contents = (plain, made, plain)

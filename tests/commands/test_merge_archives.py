@@ -1,4 +1,4 @@
-"""`pybtf object` and `pybtf merge` of archives and lists: members, thin and damaged archives, and some that change."""
+"""`pybtf object` and `pybtf merge` of archives and lists: members, thin and damaged archives, changing ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.conftest import RunCli
 
 
 def archive(path: Path, objects: Sequence[Path], thin: bool = False) -> None:
-    """An archive as ar writes it, with a table of two symbols of the first and the last member."""
+    """An archive as ar writes it, with a table of two symbols, of the first and the last member."""
     names = b"".join(each.name.encode() + b"/\n" for each in objects)
     places, body = [], bytearray()
     start = 8 + 60 + 4 * 3 + 4 + 60 + len(names) + len(names) % 2
@@ -92,7 +92,7 @@ def test_damaged_archives(tmp_path: Path) -> None:
 
 
 def test_names_and_damage_of_members() -> None:
-    """Long names are in a table, of which the last one counts; `/0` is the first name there."""
+    """Long names are in a table; the last table counts. `/0` is the first name in it."""
     long = "n" * LONGEST
     table = head("//", len(long) + 2) + long.encode() + b"/\n"
     there = members("x.a", REGULAR + table + head("/0", 1) + b"a\n" + head("//", 4) + b"ab/\n" + head("/0", 0))
@@ -138,7 +138,7 @@ def test_places_of_symbols_follow_their_members(name: str, width: int) -> None:
 def test_an_archive_that_somebody_else_makes_anew(
     renamed: bool, built: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While values are made for its members: the new one is not replaced by one with the old members."""
+    """This happens while values are made for its members. The new archive stays, with its new members."""
     folder = built("x86")
     archive(Path("x.a"), [folder / "a.o"])
     archive(Path("y.a"), [folder / "b.o"])
@@ -159,7 +159,7 @@ def test_an_archive_that_somebody_else_makes_anew(
 
 
 def test_a_thin_archive_names_no_thin_archives(tmp_path: Path) -> None:
-    """One that names itself would have no end."""
+    """One that names itself would be endless."""
     path, object_ = tmp_path / "x.a", tmp_path / "x.o"
     path.write_bytes(b"!<thin>\n" + head("x.a/", 68))
     object_.write_bytes(b"")
@@ -172,7 +172,7 @@ def test_a_thin_archive_names_no_thin_archives(tmp_path: Path) -> None:
 
 
 def test_a_thin_archive_of_members_of_another(built: Callable[[str], Path]) -> None:
-    """Places of members follow their names there, so the other archive must stay as it is."""
+    """Offsets of members follow their names there, so the other archive must stay as it is."""
     folder = built("x86")
     Path("d").mkdir()
     archive(Path("d/y.a"), [folder / "sa.o"])
@@ -195,7 +195,7 @@ def test_an_archive_of_bsd(tmp_path: Path) -> None:
 
 
 def test_a_file_is_a_member_of_a_thin_archive_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An archive names the same object in each sixty bytes, under any number of names."""
+    """An archive can name the same object every sixty bytes, under any number of names."""
     monkeypatch.chdir(tmp_path)
     Path("x.o").write_bytes(elf([Section(".text", bytes(4))], type="ET_REL").data)
     Path("y.o").symlink_to("x.o")
@@ -211,7 +211,7 @@ def test_a_file_is_a_member_of_a_thin_archive_once(tmp_path: Path, monkeypatch: 
 
 
 def test_a_list_may_come_from_a_pipe(built: Callable[[str], Path], run_cli: RunCli) -> None:
-    """It is read once: what was looked at to see whether it is an object is part of it."""
+    """It is read once: the bytes that are read to see whether it is an object belong to it."""
     folder = built("x86")
     os.mkfifo("list")
     (folder / "elsewhere").mkdir()

@@ -1,4 +1,4 @@
-"""`pybtf merge --cache`: the same bytes with it and without, whatever has become of the cache."""
+"""`pybtf merge --cache`: the bytes are the same with and without it, whatever happens to the cache."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ CACHE = Path("cache")
 
 
 def merge(cache: str = "cache") -> tuple[bytes, list[str]]:
-    """The BTF of `merged` and the warnings."""
+    """The BTF of `merged`, and the warnings."""
     encoded = merge_file("merged", make_options(FEATURES, 1), Sources((), None, cache))
     return bytes(encoded.data), [each for each in encoded.report.warnings if "cache" in each]
 
 
 @pytest.fixture
 def folder(built: Callable[[str], Path]) -> Path:
-    """That of a build, with a cache of its link."""
+    """The folder of a build, with a cache of its link."""
     folder = built("x86")
     assert merge() == ((folder / "wanted.btf").read_bytes(), [])
     return folder
 
 
 def without_results() -> None:
-    """The cache has payloads only: what a merge makes of them is not known yet."""
+    """The cache has only payloads: what a merge makes of them is not known yet."""
     content = CACHE.read_bytes()
     CACHE.write_bytes(content[: content.index(b"bUVR")])
 
@@ -64,7 +64,7 @@ def test_what_is_in_the_cache_needs_no_objects(folder: Path) -> None:
         merge("other")
     assert not Path("other").exists()
     without_results()
-    for _ in range(2):  # of payloads, and what was made of them
+    for _ in range(2):  # from payloads, then from what was remembered
         assert merge() == ((folder / "wanted.btf").read_bytes(), [])
         assert CACHE.read_bytes() == content
 
@@ -81,7 +81,7 @@ def test_by_the_command_in_either_byte_order(built: Callable[[str], Path], name:
 
 
 def test_a_report_says_what_was_remembered(folder: Path) -> None:
-    """And all else as it did, of the same link; with a base, nothing is remembered."""
+    """Everything else is the same for the same link. With a base, nothing is remembered."""
 
     def report(*options: str) -> dict[str, Any]:
         command = ["merge", "-q", "--features", FEATURES, "--report", "json", "--detached", "out", *options, "merged"]
@@ -113,7 +113,7 @@ def test_as_pahole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_cache_of_another_link_gets_what_it_lacks(folder: Path) -> None:
-    """The payloads of the other link stay, until they are the greater part."""
+    """The payloads of the other link stay until they are the greater part."""
     wanted = CACHE.read_bytes()
     other = bytes(range(256)) * (len(wanted) // 600)
     CACHE.write_bytes(wanted[:16] + pack_payload(other, little=True))
@@ -137,7 +137,7 @@ def test_the_end_that_an_interrupted_run_has_left_is_cut_off(folder: Path) -> No
         CACHE.write_bytes(wanted[:cut])
         assert merge() == ((folder / "wanted.btf").read_bytes(), [])
         assert CACHE.read_bytes() == wanted
-    for content in (wanted[:-1], wanted + b"more"):  # padding; and what nobody misses
+    for content in (wanted[:-1], wanted + b"more"):  # padding is cut off; bytes are appended
         CACHE.write_bytes(content)
         assert merge() == ((folder / "wanted.btf").read_bytes(), [])
 
@@ -151,7 +151,7 @@ def test_damage_is_no_error(folder: Path) -> None:
         assert merge() == ((folder / "wanted.btf").read_bytes(), []), at
     assert merge()[1] == []
     without_objects()
-    CACHE.write_bytes(wanted[:-9] + bytes([wanted[-9] ^ 1]) + wanted[-8:])  # what a merge has made, and no values
+    CACHE.write_bytes(wanted[:-9] + bytes([wanted[-9] ^ 1]) + wanted[-8:])  # a result of a merge, not values
     assert merge() == ((folder / "wanted.btf").read_bytes(), [])
     assert CACHE.read_bytes() == wanted
 
@@ -214,7 +214,7 @@ def test_a_cache_that_is_deleted_meanwhile_is_written_anew(tmp_path: Path) -> No
 
 
 def test_a_cache_that_only_others_write_lacks_no_payload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That a result cannot be kept is nothing to warn of; that a payload cannot be, is."""
+    """There is no warning if a result cannot be kept, but there is if a payload cannot be."""
     path = tmp_path / "cache"
     assert kept(Cache(str(path), little=True), [b"payload."]) is None
     cache = Cache(str(path), little=True)
@@ -228,7 +228,7 @@ def test_a_cache_that_only_others_write_lacks_no_payload(tmp_path: Path, monkeyp
 
 
 def test_what_follows_the_last_payload_is_cut_off(tmp_path: Path) -> None:
-    """What is behind it is longer than what is put there."""
+    """The bytes after it are longer than what is written there."""
     path = tmp_path / "cache"
     assert kept(Cache(str(path), little=True), [b"payload."]) is None
     wanted = path.read_bytes() + pack_payload(b"another.", little=True)
@@ -238,7 +238,7 @@ def test_what_follows_the_last_payload_is_cut_off(tmp_path: Path) -> None:
 
 
 def test_two_at_a_time(folder: Path) -> None:
-    """Nothing is put behind what somebody else is writing to, or has written to."""
+    """Nothing is appended if somebody else is writing to the cache, or has written to it."""
     wanted = CACHE.read_bytes()
     half = wanted[:16]
     CACHE.write_bytes(half)
@@ -268,7 +268,7 @@ def test_another_file_in_its_place(tmp_path: Path) -> None:
 
 
 def test_an_object_that_was_compiled_anew(folder: Path) -> None:
-    """The link says which values it wants, whatever else the cache has."""
+    """The link determines the values that it needs, whatever else the cache has."""
     shutil.copyfile("a.o", "sb.o")
     encode_object("sb.o", Features.parse(FEATURES), Placing(strip=True))
     assert merge()[0] == (folder / "wanted.btf").read_bytes()
@@ -276,7 +276,7 @@ def test_an_object_that_was_compiled_anew(folder: Path) -> None:
 
 
 def while_it_is_read(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object]) -> None:
-    """When all that is mapped has been opened, and nothing has been read."""
+    """At a time when everything to be mapped is open, and nothing is read yet."""
 
     def changed(images: list[ElfImage], task: Task) -> Encoded:
         assert task.values is not None
@@ -288,7 +288,7 @@ def while_it_is_read(monkeypatch: pytest.MonkeyPatch, change: Callable[[], objec
 
 
 def after_it_was_read(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object]) -> None:
-    """When all has been read, and before it is known that all is as it was."""
+    """At a time when everything is read, but not yet known to be unchanged."""
 
     def changed(images: list[ElfImage], task: Task) -> Encoded:
         encoded = encode_images(images, task)
@@ -300,7 +300,7 @@ def after_it_was_read(monkeypatch: pytest.MonkeyPatch, change: Callable[[], obje
 
 @pytest.mark.usefixtures("folder")
 def test_an_object_that_is_written_to_while_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What counts is the digest of what was read. A file that takes the place of another one does no harm."""
+    """What counts is the digest of what was read. A file that replaces another one does no harm."""
     content = Path("sa.o").read_bytes()
     mapped, read = Sources(("sa.o", "sb.o")), Sources()
 
@@ -329,8 +329,8 @@ def test_an_object_that_is_written_to_while_it_is_read(monkeypatch: pytest.Monke
 
 
 def test_a_cache_that_is_written_to_while_it_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others put something behind it, which does no harm. What is not what its digest says when it is read is not used,
-    and what becomes of it afterwards does not matter.
+    """Others append to it, which does no harm. What does not agree with its digest when it is read is not used, and
+    what happens to it afterwards does not matter.
     """
 
     def append() -> None:
@@ -338,7 +338,7 @@ def test_a_cache_that_is_written_to_while_it_is_read(folder: Path, monkeypatch: 
             file.write(pack_payload(b"of another link", little=True))
 
     def rename() -> None:
-        """In place, what is as good as what was there."""
+        """Overwrites it in place with something equally valid."""
         content = CACHE.read_bytes()
         with CACHE.open("r+b") as file:
             file.write(content.replace(b"\0shared\0", b"\0Shared\0"))
@@ -359,7 +359,7 @@ def test_a_cache_that_is_written_to_while_it_is_read(folder: Path, monkeypatch: 
 
 @pytest.mark.usefixtures("folder")
 def test_modules_do_not_use_the_cache_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They would put the values of the kernel out of it, and each other's."""
+    """They would remove the values of the kernel and of each other."""
     from pybtf.pahole.main import main as pahole
 
     monkeypatch.setenv("PYBTF_MERGE_CACHE", "another")

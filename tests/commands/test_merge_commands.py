@@ -1,4 +1,4 @@
-"""`pybtf object` of many files, `pybtf merge` and its mistakes, and `pybtf cc` around a compiler."""
+"""`pybtf object` of many files, mistakes in `pybtf merge`, and `pybtf cc` around a compiler."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_what_nobody_foresaw_does_not_stop_the_others(
     assert message == "pybtf: error: a.o: worn out"
     assert line.startswith("2 objects: 1 encoded (1 unit), 1 failed; ")
     assert main(["object", "--features", FEATURES, "a.o"]) == 1
-    assert capfd.readouterr().err == "pybtf: error: a.o: worn out\n", "of one object, the message says it all"
+    assert capfd.readouterr().err == "pybtf: error: a.o: worn out\n", "for one object, the message says everything"
 
 
 def test_a_store_that_cannot_be_made(built: Callable[[str], Path], capfd: pytest.CaptureFixture[str]) -> None:
@@ -182,13 +182,13 @@ def test_a_section_that_the_object_has_is_not_replaced(
     built("x86")
     content = Path("a.o").read_bytes()
     assert content.count(b".debug_aranges\0") == 1
-    # A section of a name that is neither of DWARF nor of values, with its relocations.
+    # A section with its relocations, whose name is neither one of DWARF nor one of values.
     Path("a.o").write_bytes(content.replace(b".debug_aranges\0", b".debug_my_tool\0"))
     before = Path("a.o").read_bytes()
     assert main(["object", "--section", ".debug_my_tool", "a.o"]) == 1
     assert "a.o: .debug_my_tool: a section of the object, which has no values" in capfd.readouterr().err
     assert Path("a.o").read_bytes() == before
-    for _ in range(2):  # what pybtf has written is replaced
+    for _ in range(2):  # what pybtf wrote is replaced
         assert main(["object", "--section", ".debug_mine", "a.o"]) == 0
         assert main(["object", "--section", ".debug_mine", "--features", FEATURES, "a.o"]) == 0
 
@@ -280,7 +280,7 @@ def test_cc_removes_an_object_that_cannot_be_encoded(compiler: Path, run_cli: Ru
 def test_cc_leaves_no_object_without_values(
     monkeypatch: pytest.MonkeyPatch, error: BaseException, status: int
 ) -> None:
-    """Whatever goes wrong: the next run of a build would take it for made."""
+    """Whatever goes wrong: the next run of a build would think that it is up to date."""
 
     def encode_compiled(path: str, *_: object) -> None:
         if path == "sb.o":
@@ -293,7 +293,7 @@ def test_cc_leaves_no_object_without_values(
 
 
 def test_cc_cuts_an_object_that_cannot_be_removed(compiler: Path) -> None:
-    """A compiler writes into an object that is there, also in a folder that cannot be written."""
+    """A compiler writes into an existing object even if the folder is not writable."""
     place = compiler.parent / "place"
     place.mkdir()
     object_file, link = place / "x.o", compiler.parent / "link.o"
@@ -312,7 +312,7 @@ def test_cc_cuts_an_object_that_cannot_be_removed(compiler: Path) -> None:
 def test_cc_takes_an_object_that_is_write_protected(
     compiler: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """As ccache leaves them with `hard_link`. What was there before, for `pybtf object`, is protected."""
+    """As ccache leaves them with `hard_link`. An object that existed before stays protected, for `pybtf object`."""
     cached = Path("a.o")
     cached.chmod(0o444)
     before = cached.read_bytes()
@@ -329,7 +329,7 @@ def test_cc_takes_an_object_that_is_write_protected(
 
 @pytest.mark.parametrize("there", ["fifo", "link", "/dev/null", ".", "none", "nul\0"])
 def test_what_is_no_file_is_no_object(there: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pipe would be waited for."""
+    """Otherwise it would wait for a pipe."""
     monkeypatch.chdir(tmp_path)
     os.mkfifo("fifo")
     Path("link").symlink_to("fifo")
@@ -338,7 +338,7 @@ def test_what_is_no_file_is_no_object(there: str, tmp_path: Path, monkeypatch: p
 
 @pytest.mark.usefixtures("compiler")
 def test_cc_removes_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Builds compile to /dev/null to see what a compiler can, as root at times, and are interrupted."""
+    """Builds compile to /dev/null to test a compiler, sometimes as root, and are interrupted."""
 
     def encode_compiled(*_: object) -> None:
         raise KeyboardInterrupt
@@ -355,7 +355,7 @@ IGNORING = "import os, signal, sys; signal.signal({}, signal.SIG_IGN); os.execv(
 
 
 def test_children_whose_end_is_of_no_interest(compiler: Path) -> None:
-    """That can be inherited."""
+    """This setting can be inherited."""
     inside = ["-m", "pybtf", "cc", "--features", FEATURES, "--", str(compiler), "-c", "x.c", "-o", "sa.o"]
     done = subprocess.run(
         [sys.executable, "-c", IGNORING.format(int(signal.SIGCHLD)), sys.executable, *inside],
@@ -368,7 +368,7 @@ def test_children_whose_end_is_of_no_interest(compiler: Path) -> None:
 
 @pytest.mark.parametrize("given", [{}, {"LC_CTYPE": "C.UTF-8"}])
 def test_the_compiler_gets_the_environment_that_was_given(given: dict[str, str]) -> None:
-    """Where there is no locale, Python adds LC_CTYPE, which ccache takes for a difference."""
+    """Without a locale, Python adds LC_CTYPE, which ccache would take for a difference."""
     given = {"PATH": os.environ["PATH"], "HOME": "/", **given}
     command = [sys.executable, "-m", "pybtf", "cc", "--", "cat", "/proc/self/environ", "/proc/self/status"]
     done = subprocess.run(command, capture_output=True, env=given, check=True)
@@ -392,7 +392,7 @@ def test_a_link_to_an_object_that_cannot_be_encoded_stays(compiler: Path, run_cl
 def test_values_that_cannot_be_made_again_are_not_lost(
     built: Callable[[str], Path], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """`ld -r` has put an object without DWARF and one with DWARF together."""
+    """`ld -r` joined an object without DWARF and one with DWARF."""
     built("x86")
     assert main(["object", "--features", FEATURES, "a.o"]) == 0
     with ElfImage.open("a.o") as image:
@@ -426,7 +426,7 @@ def test_an_object_without_dwarf_that_is_to_carry_its_values_otherwise(
 def test_who_asks_for_the_dwarf_of_an_object_is_told_where_it_is(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Its sections are still in the table, without a type and without bytes."""
+    """Its sections are still in the table, without type and bytes."""
     path = tmp_path / "x.o"
     path.write_bytes(relocatable().data)
     assert main(["object", "-q", "--strip-dwarf", str(path)]) == 0

@@ -1,4 +1,4 @@
-"""What a merge checks, advises and warns of, of files in memory."""
+"""What a merge checks, advises and warns about, for files in memory."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_advice_for_a_file_without_values(sections: list[Section], advice: str) 
 
 @pytest.mark.parametrize(("bits", "word"), [(64, 4), (32, 8)])
 def test_addresses_of_another_size(bits: int, word: int) -> None:
-    """They cannot be those of this file, unless there are none."""
+    """They cannot belong to this file, unless there are none."""
     with ElfImage("linked", elf([Section(INDEX, b"x")], bits=bits).data) as image:
         section = image.section(INDEX)
         assert section is not None
@@ -119,7 +119,7 @@ def test_a_file_without_symbols_names_no_sources() -> None:
 
 @pytest.mark.parametrize("name", ["arm", "x86_64"])
 def test_an_address_that_is_taken_for_another(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In 32 bits, tokens and numbers may be mistaken for each other: what was found is compared with the DWARF."""
+    """In 32 bits, tokens and numbers may be mistaken for each other, so the result is compared with the DWARF."""
     features = Features.parse("default")
     with ElfImage("one.o", relocatable(flavour=FLAVOURS[name]).data) as image:
         assert object_values(image, "one.o", features, False).payload
@@ -130,7 +130,7 @@ def test_an_address_that_is_taken_for_another(name: str, monkeypatch: pytest.Mon
             return replace(found, addend=found.addend + 8)
 
         monkeypatch.setattr(_Tokens, "_reference", wrong)
-        if name == "x86_64":  # no token of these is near another
+        if name == "x86_64":  # no two of these tokens are near each other
             assert object_values(image, "one.o", features, False).payload
         else:
             with pytest.raises(InputError, match="addresses that cannot be told from each other"):

@@ -1,6 +1,4 @@
-"""Where the values of an object are in its section, the first, as in nearly all objects, or one of several; and where
-the object is.
-"""
+"""Where the values of an object are in its section (mostly first, or among several), and where the object is."""
 
 from __future__ import annotations
 
@@ -46,7 +44,7 @@ def written(path: Path, contents: bytes, *, bits: int = 64, little: bool = True)
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("little", [True, False])
 def test_each_of_several(bits: int, little: bool, tmp_path: Path) -> None:
-    """An object that `ld -r` has made of several has the values of all of them."""
+    """An object that `ld -r` makes from several has the values of all of them."""
     path = tmp_path / "a.o"
     several = (b"first", b"the second", b"")
     written(path, b"".join([pack_payload(each, little=little) for each in several]), bits=bits, little=little)
@@ -69,7 +67,7 @@ def test_values_in_the_old_kind_of_compressed_section(bits: int, little: bool, t
 
 
 def test_objects_that_objcopy_has_compressed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With `zlib-gnu`, that gives values another name. The objects need none anew, and a store gets what is there."""
+    """With `zlib-gnu`, this renames the values. The objects need no new values, and a store gets the existing ones."""
     need("gcc", "objcopy", "ld")
     monkeypatch.chdir(tmp_path)
     source = "".join(f"struct s{number} {{ int a[{number}]; }} v{number};" for number in range(1, 200))
@@ -92,7 +90,7 @@ def test_objects_that_objcopy_has_compressed(tmp_path: Path, monkeypatch: pytest
 def test_values_again_for_an_object_that_objcopy_has_compressed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With `zlib-gnu`, the index has another name, too. It is the same index; one that is made anew takes its place."""
+    """With `zlib-gnu`, the index is renamed, too. It is the same index, and a new one replaces it."""
     need("gcc", "objcopy", "ld")
     monkeypatch.chdir(tmp_path)
     source = "".join(f"struct s{number} {{ int a[{number}]; }} v{number};" for number in range(1, 200))
@@ -128,7 +126,7 @@ def test_values_with_a_digest_of_others(tmp_path: Path) -> None:
 
 
 def test_an_object_beside_the_linked_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its name is as the build had it, which may have been in another folder."""
+    """Its name is the one that the build used, perhaps in another folder."""
     (tmp_path / "build").mkdir()
     monkeypatch.chdir(tmp_path)
     written(tmp_path / "build" / "a.o", pack_payload(b"values", little=True))
@@ -149,7 +147,7 @@ def test_an_object_beside_the_linked_file(tmp_path: Path, monkeypatch: pytest.Mo
 def test_where_workers_look_first(
     there: list[str], from_: str, wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the first object is, or else where they all should be."""
+    """In the place of the first object, or else where they all should be."""
     monkeypatch.chdir(tmp_path)
     Path("build").mkdir()
     for path in there:
@@ -166,7 +164,7 @@ def test_where_workers_look_first(
 def test_another_object_of_the_name_is_passed_over(
     first: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It has other values, or damaged ones, or is no object at all."""
+    """It has other values, or damaged ones, or is not an object."""
     (tmp_path / "build").mkdir()
     monkeypatch.chdir(tmp_path)
     if first is None:
@@ -217,7 +215,7 @@ def test_the_message_says_where_values_were_looked_for(tmp_path: Path, monkeypat
 
 
 def test_the_message_names_some_objects_of_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three of them; and no place where the object was looked for, if it has no name."""
+    """It names three of them, and no place where the object was looked for if it has no name."""
     monkeypatch.chdir(tmp_path)
     known = Payloads()
     for number in range(4):
@@ -285,7 +283,7 @@ def test_a_store_has_folders_of_two_letters() -> None:
 
 @pytest.mark.parametrize("over", [0, 1])
 def test_values_that_very_many_pieces_name(over: int) -> None:
-    """Each piece would read them: 64 MiB of what has been read before are allowed, and more for a large file."""
+    """Each piece would read them again. 64 MiB may be read repeatedly, and more for a large file."""
     with ElfImage("linked", bare([Section(".symtab", b"")])) as image:
         linked = LoadedFile(image, memoryview(b""), DebugSections(image), FunctionTable(), None)
         most = (64 << 20) + 64 * image.size
@@ -305,11 +303,11 @@ def test_folders_of_units(build: str) -> None:
     pieces = [piece_of(b"", Path("a.o"))._replace(units=units, at=at) for at, units in ((8, 2), (16, 0), (24, 1))]
     with ElfImage.open(str(ROOT / "fixtures" / "dwo" / build / "program.elf")) as image:
         assert unit_folders(image, pieces) == {8: "/src", 24: "/src"}
-        assert unit_folders(image, [pieces[0], pieces[2]._replace(flags=STRIPPED)]) == {}  # one unit is whose?
+        assert unit_folders(image, [pieces[0], pieces[2]._replace(flags=STRIPPED)]) == {}  # one unit: whose?
 
 
 def test_units_of_one_folder_share_its_name() -> None:
-    """A unit has a few bytes, the name that it refers to may be long."""
+    """A unit has few bytes, but the name that it refers to may be long."""
     with ElfImage.open(str(ROOT / "fixtures" / "dwo" / "gcc-5" / "program.elf")) as image:
         first, *others = _texts(image, COMP_DIR)
         assert unit_names(image) == []  # skeletons have none
@@ -319,14 +317,14 @@ def test_units_of_one_folder_share_its_name() -> None:
 
 @pytest.mark.parametrize("info", [b"", bytes(3), b"\xff" * 20, bytes(20)])
 def test_no_folders_of_units_in_damaged_dwarf(info: bytes) -> None:
-    """Or where the index names units that are not there."""
+    """Nor if the index names units that do not exist."""
     with ElfImage("linked", bare([Section(".debug_info", info)])) as image:
         assert unit_folders(image, [piece_of(b"values", Path("a.o"))]) == {}
         assert unit_names(image) == []
 
 
 def test_objects_of_recursive_make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each was encoded in its folder, where its name is short; the DWARF says where that was."""
+    """Each is encoded in its own folder, where its name is short; the DWARF has the folder."""
     if not (shutil.which("gcc") and shutil.which("ld")):
         pytest.skip("no gcc")
     for folder, text in (("app", "int f(int a) { return a; }"), ("lib", "long g(long b) { return b; }")):

@@ -1,4 +1,4 @@
-"""Merges of links whose sections are in an unusual order, or not all there."""
+"""Merges of linked files whose sections are in an unusual order, or not complete."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def with_index(tmp_path: Path, names: list[str]) -> Path:
 
 @pytest.mark.parametrize("behind", [True, False])
 def test_variables_behind_a_large_index(behind: bool, tmp_path: Path) -> None:
-    """The index owns no address. That DWARF in its place would, is said."""
+    """The index owns no address. If DWARF in its place would, there is a message."""
     path = with_index(tmp_path, ["early", INDEX, PERCPU] if behind else ["early", PERCPU, INDEX])
     found = merge_file(str(path), make_options(FEATURES, 1), Sources())
     assert found.report.variables.kept > 0
@@ -61,7 +61,7 @@ def test_variables_behind_a_large_index(behind: bool, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [PAYLOAD, compressed_name(PAYLOAD), INDEX, compressed_name(INDEX), "other"])
 def test_values_own_no_address(name: str) -> None:
-    """Whatever `objcopy --compress-debug-sections=zlib-gnu` has made of their names."""
+    """Whatever `objcopy --compress-debug-sections=zlib-gnu` makes of their names."""
     content = (b"bUV1" if name.endswith(INDEX[1:]) else b"") + bytes(2 * START)
     section = Section(name, as_stored(name, content))
     with ElfImage("x", bare([section, Section(PERCPU, bytes(64), flags=3)])) as image:
@@ -71,7 +71,7 @@ def test_values_own_no_address(name: str) -> None:
 
 
 def as_stored(name: str, content: bytes) -> bytes:
-    """The content; in a section of the old kind of compressed ones, as it stands there, with as many bytes."""
+    """The content as it is stored, with the same number of bytes, even in a compressed section of the old kind."""
     if not name.startswith(".zdebug_"):
         return content
     packed = b"ZLIB" + len(content).to_bytes(8, "big") + zlib.compress(content, 0)
@@ -87,7 +87,7 @@ int start NUMBER (int a) { return w(a, NUMBER); }
 
 
 def linked(folder: Path, require: Require, strip: bool) -> Path:
-    """Two objects with one weak function: the linker discards the code of the second, and its DWARF stays."""
+    """Two objects with one weak function: the linker discards the second's code but keeps its DWARF."""
     names = []
     for number in ("1", "2"):
         source, path = folder / f"w{number}.c", folder / f"w{number}.o"
@@ -103,7 +103,7 @@ def linked(folder: Path, require: Require, strip: bool) -> Path:
 
 
 def test_code_that_was_discarded(tmp_path: Path, require: Require) -> None:
-    """What DWARF 4 says then depends on the linker. If all DWARF is there, it is asked."""
+    """What DWARF 4 then says depends on the linker. If all DWARF is there, it decides."""
     path = linked(tmp_path, require, strip=False)
     found = merge_file(str(path), make_options(FEATURES, 1), Sources())
     assert bytes(found.data) == bytes(pybtf.encode(path, features=FEATURES).data)

@@ -1,4 +1,4 @@
-"""Which sources a merge tells of, because nothing is in the BTF of them: those that the symbol table names."""
+"""Which sources a merge mentions because nothing in the BTF comes from them: those that the symbol table names."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def without(named: list[str], *pieces: Piece) -> list[str]:
     ],
 )
 def test_sources_without_values(named: list[str], told: list[str]) -> None:
-    """Of an object of assembler, `b.o`, there is no other name. objcopy puts prefixes before names; but what ends as a
-    name that is there is another source.
+    """An assembler object, `b.o`, has no other name. objcopy puts prefixes before names, but a name that only ends like
+    a known one is another source.
     """
     assert without(named, piece("d/a.o", "a.c"), piece("d/b.o")) == told
 

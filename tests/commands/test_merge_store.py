@@ -22,7 +22,7 @@ def encode(each: str) -> str:
 
 @pytest.fixture
 def stored(built: Callable[[str], Path]) -> Path:
-    """The payload of a.o in a store, in which those of the linked objects are."""
+    """The payload of a.o in a store with those of the linked objects."""
     built("x86-relocatable")
     for each in ("a.o", "b.o"):
         shutil.copyfile(each, f"plain-{each}")
@@ -51,7 +51,7 @@ def lengthen(path: Path) -> None:
 @pytest.mark.parametrize("damage", [cut, empty, change, lengthen, Path.unlink])
 @pytest.mark.parametrize("again", [False, True])
 def test_a_damaged_payload_is_written_again(stored: Path, damage: Callable[[Path], object], again: bool) -> None:
-    """When the object is compiled anew, and when the same object is encoded once more."""
+    """When the object is compiled again, and when the same object is encoded again."""
     wanted = stored.read_bytes()
     damage(stored)
     with pytest.raises(InputError):
@@ -66,7 +66,7 @@ def test_a_damaged_payload_is_written_again(stored: Path, damage: Callable[[Path
 
 @pytest.mark.parametrize("what", ["pipe", "device", "link to a device", "long file"])
 def test_what_has_no_end_is_not_read(stored: Path, what: str) -> None:
-    """A pipe without a writer was waited for, and a device was read until there was no memory."""
+    """It must not wait for a pipe without a writer, or read a device until memory runs out."""
     stored.unlink()
     if what == "pipe":
         os.mkfifo(stored)

@@ -1,6 +1,6 @@
 """`pybtf min-core`: bpftool's bytes for BPF objects of clang, and CO-RE relocations that make no sense.
 
-`fixtures/bpf/core` is made by tools/golden/min_core_golden.py: what is expected is what bpftool wrote.
+`fixtures/bpf/core` is made by tools/golden/min_core_golden.py: the expected output is bpftool's.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def test_all_objects_together(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", OBJECTS, ids=lambda path: path.stem)
 def test_what_is_left_answers_as_the_whole_does(path: Path) -> None:
-    """All relocations have the same values; type ids do not count."""
+    """All relocations have the same values; type ids are ignored."""
     local, ext = read_object(path)
     assert ext is not None
     whole = Relocator(local, Target(BTF.from_file(KERNEL)))
@@ -104,7 +104,7 @@ def test_the_other_byte_order() -> None:
     ],
 )  # fmt: skip
 def test_essential_names(name: str, expected: str) -> None:
-    """As `bpftool -d gen min_core_btf` finds candidates."""
+    """As candidates are found by `bpftool -d gen min_core_btf`."""
     assert essential(name) == expected
 
 
@@ -143,7 +143,7 @@ def test_a_candidate_without_the_member_does_not_count() -> None:
 
 
 def test_only_one_suffix_is_taken_away() -> None:
-    """In the program and in the kernel: `s___b` is an `s` there, and no `s___b`."""
+    """In the program and in the kernel: `s___b` counts as `s` there, and not as `s___b`."""
     twice = made(INT, Struct("s___b___c", 4, (Member("a", 1, 0),)))
     once = Struct("s___b", 8, (Member("a", 1, 32),))
     assert resolved(made(INT, once), K.FIELD_EXISTS, "0:0", local=twice) == 0
@@ -183,7 +183,7 @@ def test_facts_about_elements() -> None:
 
 
 def test_facts_that_make_no_sense_in_the_program() -> None:
-    """bpftool refuses them, too, if the kernel has no such type."""
+    """bpftool also refuses them if the kernel has no such type."""
     nothing = made(INT)
     assert resolved(nothing, K.FIELD_BYTE_OFFSET, "0:1:0") is None
     with pytest.raises(InputError, match="asked of an element"):
@@ -201,14 +201,14 @@ DECLARED = made(INT, Fwd("s"), Typedef("s_t", 2), FuncProto(1), Typedef("f_t", 4
 
 @pytest.mark.parametrize("type", [2, 3, 5, 6])
 def test_sizes_of_types_without_a_size(type: int) -> None:
-    """Also if the kernel has no such type, or a whole one."""
+    """Also if the kernel has no such type, or a complete one."""
     for target in (DECLARED, made(INT), made(INT, SMALL, Array(1, 1, 1), Typedef("s_t", 2))):
         with pytest.raises(InputError, match="a type without a size, such as one that is only declared"):
             resolved(target, K.TYPE_SIZE, type=type, local=DECLARED)
 
 
 def test_whether_types_without_a_size_exist() -> None:
-    """As the loader of libbpf takes it; bpftool refuses to write it."""
+    """As libbpf's loader treats it; bpftool refuses to write it."""
     assert [resolved(DECLARED, K.TYPE_EXISTS, type=type, local=DECLARED) for type in (2, 3, 5, 6)] == [1, 1, 1, 1]
     assert resolved(DECLARED, K.TYPE_SIZE) == 0
 
@@ -224,7 +224,7 @@ def test_structs_that_contain_themselves_end() -> None:
 
 
 def test_many_nameless_members_take_no_long_time() -> None:
-    """Each level has two ways to the next: followed one by one, they would be 2 to the power of 60."""
+    """Each level has two paths to the next: followed one by one, they would be 2 to the power of 60."""
     levels = [Struct("s" if n == 2 else "", 8, (Member("", n + 1, 0), Member("", n + 1, 0))) for n in range(2, 62)]
     deep = made(INT, *levels, Struct("", 8, (Member("z", 1, 0),)))
     assert resolved(deep, K.FIELD_EXISTS, "0:0") == 0
@@ -241,7 +241,7 @@ def test_prototypes_that_multiply_end() -> None:
 
 
 def test_programs_made_to_be_slow_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many relocations, each of which has many candidates, or many members to look at."""
+    """Many relocations with many candidates each, or with many members to look at."""
     monkeypatch.setattr("pybtf.btf.type_compatibility.MAX_STEPS", 1_000_000)
     kernels = (
         made(INT, *[Struct("s", 8, (Member("a", 1, 0),))] * 1_000),
@@ -271,7 +271,7 @@ def counting(*types: Type) -> _Counting:
 
 
 def test_a_type_is_made_once_for_all_relocations() -> None:
-    """Of a program and of a kernel: many relocations may be about one struct with very many members."""
+    """In the program and in the kernel: many relocations may be about one struct with very many members."""
     members = tuple(Member(f"m{n}", 1, 32 * n) for n in range(50))
     local, target = (counting(INT, Struct("s", 200, members)) for _ in range(2))
     records = b"".join(struct.pack("<4I", 0, 2, 1 + 4 * n, K.FIELD_EXISTS) for n in range(10))
@@ -285,7 +285,7 @@ def test_a_type_is_made_once_for_all_relocations() -> None:
 
 
 def test_candidates_are_looked_for_once_by_name() -> None:
-    """Many types of a program may have a name to which the kernel's strings have very many flavours."""
+    """Many types of a program may have one name, and the kernel's strings very many flavours of it."""
     target = counting(INT, *[Struct(f"s___{n}", 4) for n in range(50)])
     relocator = Relocator(made(INT, *[Struct("s", 4)] * 20), Target(target))
     for type in range(2, 22):
@@ -297,7 +297,7 @@ LONG = "n" * 100_000
 
 
 def too_slow(relocator: Relocator, kind: K, access: str, type: int = 2) -> bool:
-    """Whether so many relocations are too many."""
+    """Whether this many relocations are too many."""
     with contextlib.suppress(InputError):
         for _ in range(30):
             relocator.resolve(Relocation("x", 0, type, access, kind))
@@ -344,7 +344,7 @@ def test_the_suffix_of_a_name_is_looked_for_once(monkeypatch: pytest.MonkeyPatch
 
 
 def test_long_ways_take_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the program alone, too: a kernel need not have the type. Ways of usual length are free there."""
+    """Even in the program alone: a kernel need not have the type. Paths of usual length cost nothing there."""
     monkeypatch.setattr("pybtf.btf.type_compatibility.MAX_STEPS", 10_000)
     levels = [Struct(f"s{n}", 8, (Member("a", n + 1, 0),)) for n in range(2, 62)]
     relocator = Relocator(made(INT, *levels, INT), Target(made(INT)))
@@ -375,7 +375,7 @@ def test_typedefs_in_circles_end() -> None:
 
 
 def relocations(btf: BTF, *rows: tuple[int, str, int]) -> BtfExt:
-    """A `.BTF.ext` with these relocations, whose strings are looked up in one of its own."""
+    """A `.BTF.ext` with these relocations, whose strings are looked up in a string section of its own."""
     builder = BtfBuilder()
     builder.extend(btf)
     words = [(0, type, builder.string(access), kind) for type, access, kind in rows]
@@ -421,7 +421,7 @@ def test_damaged_kernels_are_refused_or_read() -> None:
 
 
 def test_bit_fields_as_they_were_before_there_were_any() -> None:
-    """Types of some bits, at any bit; bpftool refuses them."""
+    """Old-style types of a few bits, at any bit; bpftool refuses them."""
     old = made(INT, Int("bits", 4, 3, offset=0), Struct("s", 8, (Member("a", 2, 3), Member("b", 1, 32))))
     needs = MinCore(old)
     needs.add(LOCAL, relocations(LOCAL, (2, "0:0", K.FIELD_EXISTS)))
@@ -462,7 +462,7 @@ def test_command_line(run: Run, tmp_path: Path) -> None:
 
 
 def test_objects_without_relocations_need_nothing(run: Run, tmp_path: Path) -> None:
-    """BTF and no `.BTF.ext`, as of maps alone; bpftool refuses it."""
+    """BTF and no `.BTF.ext`, as in an object with only maps; bpftool refuses it."""
     maps, out = tmp_path / "maps.o", tmp_path / "out.btf"
     maps.write_bytes(bare([Section(".BTF", bytes(made(INT).data))], machine=BPF))
     tells = "no CO-RE relocations, which say what is needed: the BTF has no types\n"

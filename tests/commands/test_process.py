@@ -1,4 +1,4 @@
-"""Beginning and end of the process: streams that are closed, nothing that was written gets lost, the status."""
+"""Beginning and end of the process: closed streams, no lost output, and the status."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ STREAMS = ("open", "closed", "full")
 @pytest.mark.parametrize("stdout", STREAMS)
 @pytest.mark.parametrize("stderr", STREAMS)
 def test_closed_streams(program: str, stdin: str, stdout: str, stderr: str, tmp_path: Path) -> None:
-    """Status and files are what they are otherwise, unless something is to be printed and can't be."""
+    """Status and files are as usual, unless something has to be printed and cannot be."""
     which = program == "pybtf.pahole"
     out = tmp_path / "out.btf"
     for name, (commands, statuses, prints) in COMMANDS.items():
@@ -110,7 +110,7 @@ def test_closed_streams(program: str, stdin: str, stdout: str, stderr: str, tmp_
 
 
 def shell(command: list[str], folder: Path, stdin: str, stdout: str, stderr: str) -> int:
-    """The status of the command, run by a shell, which can close descriptors 0 to 2 for it."""
+    """The status of the command, run by a shell that can close descriptors 0 to 2 for it."""
     ways = {
         ("0", "open"): "", ("0", "closed"): "0<&-",
         ("1", "open"): ">stdout", ("1", "closed"): ">&-", ("1", "full"): ">/dev/full",
@@ -142,7 +142,7 @@ def test_what_is_read_from_a_closed_standard_input(arguments: list[object], tmp_
 @pytest.mark.parametrize(("program", "arguments"), [("pybtf", "encode -q --detached"), ("pybtf.pahole", "-J")])
 @pytest.mark.parametrize("limit", range(5, 9))
 def test_few_descriptors(program: str, arguments: str, limit: int, tmp_path: Path) -> None:
-    """No file of ours is blamed for it."""
+    """The message does not blame one of pybtf's own files."""
     out = [str(tmp_path / "out")] if program == "pybtf" else [f"--btf_encode_detached={tmp_path / 'out'}"]
     command = shlex.join([sys.executable, "-m", program, *arguments.split(), *out, str(EXAMPLE)])
     line = f"ulimit -n {limit}; exec {command}"
@@ -169,7 +169,7 @@ def test_a_list_from_a_closed_standard_input(tmp_path: Path) -> None:
 @pytest.mark.skipif("PYBTF_SANITIZED" in os.environ, reason="sanitizers need terabytes of addresses")
 @pytest.mark.parametrize("command", ["size GOLDEN", "why f EXAMPLE", "encode --provenance p --detached o EXAMPLE"])
 def test_little_memory(command: str, tmp_path: Path) -> None:
-    """Whatever it is not enough for, it is one line and status 1."""
+    """Whatever the memory is not enough for, the outcome is one line and status 1."""
     words = command.replace("GOLDEN", str(GOLDEN)).replace("EXAMPLE", str(EXAMPLE)).split()
     line = shlex.join([sys.executable, "-m", "pybtf", *words])
     for limit in range(17_000, 32_000, 700):
@@ -179,12 +179,12 @@ def test_little_memory(command: str, tmp_path: Path) -> None:
                 text=True, cwd=tmp_path, timeout=20,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            continue  # Python 3.11, without memory for an exception while it handles one, tries that for ever
+            continue  # Python 3.11 tries forever if it has no memory for an exception while it handles one
         if "Fatal Python error" in run.stderr or (run.returncode and "pybtf" not in run.stderr):
             continue  # Python itself does not start
         assert run.returncode in (0, 1), (limit, run.stderr)
-        # `hashlib` says at length that it could not load OpenSSL, and Python that there was no memory for a destructor:
-        # a thread may say so in the middle of what we say.
+        # `hashlib` says at length that it could not load OpenSSL, and Python that a destructor had no memory: a thread
+        # may print that in the middle of our message.
         if "code for hash" in run.stderr or "Exception ignored in" in run.stderr:
             assert not run.returncode or "pybtf: error: " in run.stderr, (limit, run.stderr)
             continue
@@ -193,7 +193,7 @@ def test_little_memory(command: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", ["SystemError", "MemoryError"])
 def test_no_memory_to_catch_what_was_wrong(error: str) -> None:
-    """What gets past `guarded`, which catches everything, comes of Python's own want of memory."""
+    """`guarded` catches everything. What gets past it comes from Python's own lack of memory."""
     line = f"from pybtf.support import process\ndef main():\n raise {error}('error return')\nprocess.run(main, 'pybtf')"
     done = run(sys.executable, "-c", line)
     assert (done.returncode, done.stderr) == (1, b"pybtf: error: not enough memory\n")
@@ -235,12 +235,12 @@ def test_what_is_raised_without_memory_is_no_bug(monkeypatch: pytest.MonkeyPatch
 
 
 class Large:
-    """What has much memory."""
+    """Something that uses much memory."""
 
 
 @pytest.mark.parametrize(("program", "last", "kept"), [(True, True, True), (True, False, False), (False, True, False)])
 def test_only_a_program_keeps_memory(program: bool, last: bool, kept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A library gives back what it has taken, and so does a program that goes on."""
+    """A library frees what it has taken, and so does a program that continues."""
     monkeypatch.setattr(process, "_program", program)
     monkeypatch.setattr(process, "_kept", None)
     if last:

@@ -1,4 +1,4 @@
-"""What is shown while a run lasts: colours and a bar on a terminal, lines elsewhere, quantities in words."""
+"""What is shown during a run: colours and a bar on a terminal, lines elsewhere, quantities in words."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def on_terminal(code: str, status: int = 0, **environment: str) -> str:
         while data := os.read(ours, 1 << 16):  # in pieces, as they arrive
             shown += data
     except OSError as error:
-        if error.errno != errno.EIO:  # which Linux says at the end
+        if error.errno != errno.EIO:  # Linux reports this at the end
             raise
     finally:
         os.close(ours)

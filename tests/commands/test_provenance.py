@@ -1,4 +1,4 @@
-"""`pybtf encode --provenance`, and what `show`, `duplicates` and `diff` make of it: on fixtures, against pyelftools."""
+"""`pybtf encode --provenance`, and what `show`, `duplicates` and `diff` make of it, checked with pyelftools."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tests.builders.synthetic import named, typedef
 from tests.conftest import ROOT, RunCli, environment
 
 BIN = ROOT / "fixtures" / "bin"
-GOLDEN = ROOT / "fixtures" / "golden"  # of what can be encoded
+GOLDEN = ROOT / "fixtures" / "golden"  # of files that can be encoded
 FILES = sorted(path for path in BIN.glob("*.elf") if (GOLDEN / f"{path.stem}.usual.btf").exists())
 # pyelftools does not relocate these, misreads their line tables, or has no type units and alternate files.
 BEYOND = ("riscv64", "33_globals", "47_dwarf64", "47_compressed_gnu", "47_type_units", "59_dwz_alternate")
@@ -58,7 +58,7 @@ OPEN: list[sqlite3.Connection] = []
 
 
 def opened(database: bytes) -> sqlite3.Connection:
-    """Until the end of the test."""
+    """An open database, until the end of the test."""
     connection = sqlite3.connect(":memory:")
     OPEN.append(connection)
     connection.deserialize(database)
@@ -73,7 +73,7 @@ def _closed() -> Iterator[None]:
 
 
 class Independent:
-    """What pyelftools says of DIEs."""
+    """What pyelftools says about DIEs."""
 
     def __init__(self, path: Path) -> None:
         self.dwarf = ELFFile(BytesIO(path.read_bytes())).get_dwarf_info()
@@ -129,7 +129,7 @@ def test_what_is_said_is_what_the_dwarf_says(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES[:12], ids=lambda path: path.stem)
 def test_all_definitions_are_counted(path: Path) -> None:
-    """Of each name of a struct or union at the top level there are as many definitions as DWARF has, in all types."""
+    """Each name of a top-level struct or union has, over all types, as many definitions as the DWARF has."""
     encoded, database = made(path)
     seen: Counter[str] = Counter()
     declared: Counter[str] = Counter()
@@ -173,7 +173,7 @@ def test_the_bytes_do_not_depend_on_the_workers_and_the_btf_not_on_the_question(
 
 
 def test_a_file_that_would_be_too_large_is_told_as_others_are(tmp_path: Path) -> None:
-    """Sorting the names takes no file of its own, which would have the same limit."""
+    """Sorting the names needs no extra file, which would have the same limit."""
     names = [f"{number:05}{'x' * 100_000}" for number in range(40)]
     dies = [kernelish.INT, *[typedef(name, "int") for name in names]]
     (tmp_path / "elf").write_bytes(kernelish.kernel([kernelish.unit(dies)]).data)
@@ -187,7 +187,7 @@ def test_a_file_that_would_be_too_large_is_told_as_others_are(tmp_path: Path) ->
 
 
 def test_a_large_origin_is_read_a_hundred_times_not_thousands_of_times(tmp_path: Path) -> None:
-    """Then it is not said where what leads to it is declared: a file of that kind was made to be slow."""
+    """After that, places of declarations that lead to it are left out: such a file is made to be slow."""
     w = RawDwarf()
     head = pack("<BBBbBB", 1, 1, 1, -5, 14, 1) + b"\0" + b"a.c\0\0\0\0" + b"\0"
     w.sections[".debug_line"] = pack("<IHI", 6 + len(head), 4, len(head)) + head
@@ -272,7 +272,9 @@ def test_duplicates_take_the_dwarf_as_well(tmp_path: Path, run_cli: RunCli) -> N
 
 
 def test_the_dwarf_with_and_without_its_units_in_rust(tmp_path: Path, run_cli: RunCli) -> None:
-    """`encode` has left them out, or it has not; both are found. What cannot be encoded of them is no matter then."""
+    """Whether `encode` left them out or not, both are found. If they are left out, it does not matter what in them
+    cannot be encoded.
+    """
     elf, btf = tmp_path / "vmlinux", tmp_path / "btf"
     c = kernelish.unit(kernelish.standard(kernelish.FLAVOURS["x86_64"]))
 
@@ -297,7 +299,7 @@ def test_the_dwarf_with_and_without_its_units_in_rust(tmp_path: Path, run_cli: R
 
 
 def test_sizes_by_where_types_are_from(tmp_path: Path, run_cli: RunCli) -> None:
-    """The sums are those of the database's rows, counted another way; nothing is lost."""
+    """The sums agree with the database's rows, counted in another way; nothing is lost."""
     btf, database = conflicting(tmp_path, run_cli)
     of = next(path for path in FILES if bytes(pybtf.encode(path).data) == btf.read_bytes())
     records = json.loads(run_cli("size", "--by", "kind", "--json", btf).stdout)["types"]
@@ -391,7 +393,7 @@ def test_a_database_of_another_make_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("computed", [False, True])
 def test_a_database_has_no_more_text_than_bytes(computed: bool, tmp_path: Path) -> None:
-    """Columns that are computed were of any size; a long name was taken once for each type that has it."""
+    """Computed columns must not have any size, and a long name must not count once for each type that has it."""
     path = tmp_path / "made"
     connection = sqlite3.connect(path)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -415,7 +417,7 @@ def test_a_database_has_no_more_text_than_bytes(computed: bool, tmp_path: Path) 
         "        try: print(of())\n"
         "        except Exception as error: print(error)\n"
     )
-    limited = [] if os.environ.get("PYBTF_SANITIZED") else ["limited"]  # sanitizers need terabytes of addresses
+    limited = [] if os.environ.get("PYBTF_SANITIZED") else ["limited"]  # sanitizers need terabytes of address space
     command = [sys.executable, "-c", code, str(path), *limited]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment())
     assert (done.returncode, done.stderr) == (0, "")
@@ -432,7 +434,7 @@ def test_the_tables_are_documented() -> None:
 
 
 def test_damaged_line_tables_have_no_names() -> None:
-    """Whatever the bytes are: a text, and no exception."""
+    """Whatever the bytes are, the result is a text, and no exception."""
     draw = Random(5)
     for path in FILES[:6]:
         with path.open("rb") as file:
@@ -454,8 +456,8 @@ def test_damaged_line_tables_have_no_names() -> None:
 
 @pytest.mark.parametrize("damaged", [True, False])
 def test_line_tables_that_overlap(damaged: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each goes on over the next ones, nearly to the end of the section: only a few are read at all. One that
-    is damaged is read once, however many others have been asked for since.
+    """Each extends over the next ones, nearly to the end of the section: only a few are read at all. A damaged one is
+    read once, however many others are asked for afterwards.
     """
     count = 40
     sizes: list[int] = []
@@ -466,7 +468,7 @@ def test_line_tables_that_overlap(damaged: bool, monkeypatch: pytest.MonkeyPatch
         read(self)
 
     monkeypatch.setattr(_Table, "read", counted)
-    head = b"\1\1\1\0" + b"\4\0" + b"\1\1\1\0" + bytes([1] * 6)  # no zero beside another, which would end a list
+    head = b"\1\1\1\0" + b"\4\0" + b"\1\1\1\0" + bytes([1] * 6)  # no two zeros in a row, which would end a list
     size = 0x10101
     line = head * count + b"a\0" * (size // 2 - 8 * count) + (b"a\0" if damaged else b"\0\0") * (10 * count)
     files = LineFiles({"line": line}, little=True)
@@ -479,7 +481,7 @@ def test_line_tables_that_overlap(damaged: bool, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("little", [True, False])
 def test_old_and_new_line_tables(little: bool) -> None:
-    """Written by hand: versions 3 and 5, the latter with texts in the table, and blocks that are passed over."""
+    """Written by hand: versions 3 and 5, the latter with texts in the table and with blocks that are skipped."""
     order = "little" if little else "big"
 
     def table(version: int, middle: bytes, rest: bytes) -> bytes:

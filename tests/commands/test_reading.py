@@ -1,4 +1,4 @@
-"""Commands that look at BTF, on files that have only the DWARF of which it is made (cli/reading.py)."""
+"""Commands that look at BTF, on files that have only the DWARF from which it is made (cli/reading.py)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Run = Callable[..., tuple[str, str]]
 
 @pytest.fixture
 def run(capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
-    """`run("show", path)`: what a command prints, and says; it ends with this status."""
+    """`run("show", path)`: the output and the messages of a command, which must end with this status."""
 
     def started(*arguments: object, status: int = 0) -> tuple[str, str]:
         found = main([*map(str, arguments)])
@@ -85,7 +85,7 @@ def test_values_of_a_type(run: Run, tmp_path: Path, encoded: Path) -> None:
 
 
 def test_a_file_on_a_base(run: Run, tmp_path: Path, encoded: Path) -> None:
-    """The base, too, may have only DWARF; what is printed is split BTF."""
+    """The base may also have only DWARF; the output shows split BTF."""
     split = tmp_path / "split.btf"
     split.write_bytes(pybtf.encode(OBJECT, base=encoded).data)
     command = ["dump", "--format", "raw", "--base"]
@@ -116,7 +116,7 @@ def test_what_btf_cannot_express_is_replaced(run: Run) -> None:
 
 
 def test_a_module_needs_no_base(run: Run, tmp_path: Path) -> None:
-    """As `encode --standalone` makes it, since it is only looked at."""
+    """It is encoded as with `encode --standalone`, because it is only looked at."""
     path = tmp_path / "m.ko"
     path.write_bytes(OBJECT.read_bytes())
     put_sections(path, {".gnu.linkonce.this_module": bytes(64)})
@@ -141,7 +141,7 @@ def test_without_dwarf_nothing_is_made(run: Run, tmp_path: Path) -> None:
 
 
 def test_dwarf_in_another_file(run: Run, tmp_path: Path, encoded: Path) -> None:
-    """A debug file counts, and no picture or text replaces it."""
+    """A debug file counts, and no picture or text may replace it."""
     program, debug = tmp_path / "program", tmp_path / "program.debug"
     debug.write_bytes(KERNEL.read_bytes())
     link = b"program.debug\0\0\0" + pack("<I", crc32(KERNEL.read_bytes()))

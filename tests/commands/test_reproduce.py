@@ -1,4 +1,4 @@
-"""`pybtf reproduce`: faults of every circumstance are planted and must be found; a changed BTF must be explained."""
+"""`pybtf reproduce`: faults in every circumstance are planted and must be found; changed BTF must be explained."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def circumstance(name: str) -> Circumstance:
     return next(each for each in circumstances(4) if each.name == name)
 
 
-# What a fault would be, and the circumstance that must show it. `p` is the path, `k` the arguments of `encode`.
+# Faults, and the circumstance that must show each. `p` is the path, `k` the arguments of `encode`.
 FAULTS = [
     ("jobs 2", "k['jobs'] == 2"),
     ("jobs 4", "k['jobs'] == 4"),
@@ -133,13 +133,13 @@ def test_what_failed_is_not_said_to_differ(plant: Callable[..., None], capfd: py
 
 
 def test_what_is_tried_is_the_pybtf_that_asks() -> None:
-    """Not another one that is installed: its folder comes first, wherever the process starts."""
+    """Not another installed one: the folder of this one comes first, wherever the process starts."""
     first = Path(_environment({})["PYTHONPATH"].split(os.pathsep)[0])
     assert first / "pybtf" / "__init__.py" == Path(str(pybtf.__file__)).resolve()
 
 
 def test_a_trial_that_cannot_start_is_a_difference() -> None:
-    """Of what Python prints then, the last line is empty or says nothing."""
+    """The last line that Python then prints may be empty or useless."""
     unseeded = Circumstance("unseeded", "with a seed that is none", environment={"PYTHONHASHSEED": "x"})
     trial = reproduce(Question(str(ELF)), [unseeded]).trials[1]
     assert trial.problem.startswith("ended with status 1: Fatal Python error: ")
@@ -217,7 +217,7 @@ def test_no_room_for_the_copy(monkeypatch: pytest.MonkeyPatch, capfd: pytest.Cap
 
 
 def test_address_space_that_is_limited_already(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No process may raise its own limit; that is no difference."""
+    """A process cannot raise its own limit; this is no difference."""
     asked: list[tuple[int, int]] = []
     monkeypatch.setattr("resource.setrlimit", lambda _, limits: asked.append(limits))
     for hardest in (resource.RLIM_INFINITY, 1 << 30, 1 << 20):
@@ -227,7 +227,7 @@ def test_address_space_that_is_limited_already(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_no_room_for_the_result_of_a_trial(plant: Callable[..., None], capfd: pytest.CaptureFixture[str]) -> None:
-    """Not the FILE is too large, but what a trial writes."""
+    """What is too large is not the FILE, but the output of a trial."""
     limit = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)"
     plant("True", f"{limit}; resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))")
     assert main(["reproduce", "--skip", ALL, str(ELF)]) == 1
@@ -238,14 +238,14 @@ def test_no_room_for_the_result_of_a_trial(plant: Callable[..., None], capfd: py
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_signals_leave_nothing(number: signal.Signals, tmp_path: Path) -> None:
-    """Neither the folder, which may have a copy of a kernel, nor the process that works in it."""
+    """Neither the folder, which may contain a copy of a kernel, nor the process that works in it."""
     told, temporary = tmp_path / "told", tmp_path / "temporary"
     temporary.mkdir()
     hang = f"print(os.getpid(), file=open({str(told)!r}, 'w'), flush=True); time.sleep(600)"
     (tmp_path / "sitecustomize.py").write_text(PLANT.format(fault="True", deed=hang))
     start = "import signal; [signal.signal(each, signal.SIG_DFL) for each in (1, 15)]; "
     start += "signal.signal(2, signal.default_int_handler); import pybtf.support.isolation as isolation; "
-    # Isolated, a trial would find the system's `sitecustomize` before ours, where it has one. Debian's Python has.
+    # If isolated, a trial would find the system's `sitecustomize` before ours. Debian's Python has one.
     start += "isolation.isolate = lambda: None; import pybtf.cli.main as main; main.program()"
     path = os.pathsep.join([str(tmp_path), environment()["PYTHONPATH"]])
     child = subprocess.Popen(
@@ -270,7 +270,7 @@ def test_signals_leave_nothing(number: signal.Signals, tmp_path: Path) -> None:
 
 
 def change_struct() -> tuple[bytes, int, str]:
-    """The golden BTF with the size of a struct changed, the type's id and name."""
+    """The golden BTF with a changed struct size; the id and the name of the struct."""
     btf = BTF.from_bytes(GOLDEN)
     type = next(type for type in btf if type.kind is Kind.STRUCT and type.name)
     at = btf.header.section("type")[0] + 4 * btf.starts[type.id - 1] + 8
@@ -416,7 +416,7 @@ def test_a_lock_is_replaced(files: list[str]) -> None:
 
 
 def lock_of(name: str = '"a"', **changes: str) -> str:
-    """A lock file in which JSON texts stand for values of its only entry."""
+    """A lock file in which JSON texts replace values of its only entry."""
     facts = {
         "features": '["var"]', "lang": '""', "lang_exclude": '""', "base": "null", "input_sha256": f'"{"0" * 64}"',
         "sha256": f'"{"0" * 64}"', "size": "1", **changes,

@@ -1,4 +1,4 @@
-"""`pybtf reproduce` with a base: split BTF, and with a distilled base. Expected digests are of pahole's output."""
+"""`pybtf reproduce` with a base: split BTF, also with a distilled base. The expected digests are pahole's."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_against_a_module_with_a_distilled_base(capfd: pytest.CaptureFixture[str
     assert quick("--features", DISTILLED, "--against", "distill.ko", "distill.ko") == 0
     capfd.readouterr()
 
-    # Another distilled base: of the module, then of nothing but that.
+    # Only the distilled base is different.
     data = bytearray(read_btf("distill.ko", ".BTF.base")[0])
     at = data.index(b"device\0")
     data[at : at + 6] = b"gadget"
@@ -122,7 +122,7 @@ def test_errors(capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.usefixtures("files")
 def test_a_module_without_base_needs_no_option_again() -> None:
-    """That it has none is recorded."""
+    """The lock file records that it has none."""
     put_sections("reuse.ko", {".gnu.linkonce.this_module": bytes(8)}, durable=False)
     command = ["reproduce", "--skip", ALL, "-j2"]
     assert main([*command, "reuse.ko"]) == 2

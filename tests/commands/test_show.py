@@ -49,7 +49,7 @@ Show = Callable[..., str]
 
 @pytest.fixture
 def show(capfdbinary: pytest.CaptureFixture[bytes]) -> Show:
-    """`show("--hex", "pair", path)`: standard output of the command, which must be content."""
+    """`show("--hex", "pair", path)`: standard output of the command, which must succeed."""
 
     def run(*arguments: object) -> str:
         status = main(["show", *map(str, arguments)])
@@ -105,12 +105,12 @@ def test_functions_are_pfuncts(name: str) -> None:
 
 
 def test_odd_functions_are_pfuncts() -> None:
-    """Tags, pointers to functions with and without names, and nothing but dots."""
+    """Tags, pointers to functions with and without names, and only dots as parameters."""
     assert functions(FOLDER / "functions" / "odd.btf") + "\n" == (FOLDER / "functions" / "odd.txt").read_text()
 
 
 def test_alignment_of_nameless_types(show: Show) -> None:
-    """It stands behind the brace of a member's own type, otherwise behind the name."""
+    """It is after the brace of a member's own type, otherwise after the name."""
     path = FOLDER / "nameless" / "types.btf"
     assert show("s", path) + show("w", path) == (FOLDER / "nameless" / "expected.txt").read_text()
 
@@ -131,7 +131,7 @@ def test_an_empty_line_follows_each_type(show: Show) -> None:
     assert show("struct pair", "struct pair", SAMPLE) == text
 
 
-# What may be named
+# What can be named
 
 
 def built(tmp_path: Path, *types: Type) -> Path:
@@ -256,7 +256,7 @@ def test_usage(arguments: list[object], message: str, refused: Show) -> None:
 
 
 PACKED: dict[str, tuple[list[Type], str, list[str]]] = {
-    # types beside 1, `long int` of four bytes, and 2, `u64`; what is shown; the ends of structs, by `pahole -E`
+    # types besides 1, `long int` of four bytes, and 2, `u64`; what is shown; ends of structs, from `pahole -E`
     "held by a union of another size": (
         [Struct("s", 8, (Member("a", 2, 0),)), Union("u", 12, (Member("x", 3, 0), Member("y", 1, 0)))],
         "u", ["} __attribute__((__packed__)) x; /*     0     8 */", "};"],
@@ -278,7 +278,7 @@ PACKED: dict[str, tuple[list[Type], str, list[str]]] = {
 
 @pytest.mark.parametrize("case", PACKED)
 def test_what_is_packed(case: str, tmp_path: Path, show: Show) -> None:
-    """As pahole sees it where `long` has four bytes, and so 64-bit numbers lie askew."""
+    """As in pahole if `long` has four bytes, so that 64-bit numbers are unaligned."""
     types, name, expected = PACKED[case]
     builder = BtfBuilder()
     builder.extend((Int("long int", 4, 32), Int("u64", 8, 64), *types))
@@ -288,7 +288,7 @@ def test_what_is_packed(case: str, tmp_path: Path, show: Show) -> None:
 
 
 BITS: dict[str, tuple[Struct, list[str]]] = {
-    # types beside 1 `unsigned int`, 2 `char`, 3 `long int`; lines of pahole about what is left out
+    # types besides 1 `unsigned int`, 2 `char`, 3 `long int`; pahole's lines about unused bits
     "a byte behind": (
         Struct("s", 6, (Member("a", 1, 0, 31), Member("b", 1, 31, 2), Member("c", 2, 40))),
         [
@@ -318,7 +318,7 @@ BITS: dict[str, tuple[Struct, list[str]]] = {
 
 @pytest.mark.parametrize("case", BITS)
 def test_bit_fields_that_pass_the_end_of_their_unit(case: str, tmp_path: Path, show: Show) -> None:
-    """As gcc lays them out in packed structs; pahole's text."""
+    """As gcc lays them out in packed structs. The text is pahole's."""
     struct, expected = BITS[case]
     builder = BtfBuilder()
     builder.extend((Int("unsigned int", 4, 32), Int("char", 1, 8), Int("long int", 8, 64), struct))
@@ -331,7 +331,7 @@ def test_bit_fields_that_pass_the_end_of_their_unit(case: str, tmp_path: Path, s
 
 
 def test_an_empty_class_takes_no_room(tmp_path: Path, show: Show) -> None:
-    """pahole's text: a class of C++ without members has one byte for itself alone."""
+    """A C++ class without members has one byte when it is alone. The text is pahole's."""
     builder = BtfBuilder()
     members = Member("a", 1, 0), Member("b", 1, 16)
     builder.extend((Struct("e", 1), Struct("o", 4, members)))
@@ -359,7 +359,7 @@ def test_circles(types: list[Type], tmp_path: Path, refused: Show) -> None:
 
 
 def test_sizes_that_are_too_large(tmp_path: Path, show: Show) -> None:
-    """A bit-field in a type of 2^29 bytes, whose bits 32 bits cannot count."""
+    """A bit-field in a type of 2^29 bytes: its number of bits does not fit into 32 bits."""
     member = Member("m", 1, 0, 3)
     path = built(tmp_path, Int("i", 1 << 29, 32), Struct("s", 0xFFFFFFFF, (member, Member("n", 1, 8))))
     assert "size: 4294967295" in show("s", path)
@@ -398,7 +398,7 @@ def test_a_keyword_and_its_name_are_one_argument(refused: Show) -> None:
 def test_the_file_is_missing(
     arguments: list[str], said: str, refused: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What can be a name, and is nearly none of the files here, is one."""
+    """A word that can be a name, and is not nearly the name of a file here, is a name."""
     (tmp_path / "abel").touch()
     monkeypatch.chdir(tmp_path)
     assert said in refused(*arguments)
@@ -418,7 +418,7 @@ def test_ids() -> None:
 
 
 def test_a_name_of_nothing_is_the_first_text() -> None:
-    """Into a buffer that has no memory yet."""
+    """It is written into a buffer that has no memory yet."""
     builder = BtfBuilder()
     builder.extend([Int("", 4, 32)])
     assert Shower(View(builder.tobytes(), "x")).type_name(1) == b""

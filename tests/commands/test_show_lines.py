@@ -1,4 +1,4 @@
-"""`pybtf show`: lines of pahole for small structs built in memory, and what is shown of what is asked for."""
+"""`pybtf show`: pahole's lines for small structs built in memory, and which of the requested types are shown."""
 
 from __future__ import annotations
 
@@ -126,20 +126,20 @@ def test_a_struct_that_another_shows_to_be_packed_is_not_aligned(run: Run, tmp_p
 
 
 def test_a_const_member_without_a_name_has_that_of_the_typedef(run: Run, tmp_path: Path) -> None:
-    """Of `typedef struct { const struct { int a; }; } t`. Recorded from pahole 1.32."""
+    """For `typedef struct { const struct { int a; }; } t`. Recorded from pahole 1.32."""
     nameless = Struct("", 4, (Member("a", 1, 0),)), Const(2), Struct("", 4, (Member("", 3, 0),))
     text = run(pahole, "-F", "btf", "-q", "-C", "t", built(tmp_path, SIGNED, *nameless, Typedef("t", 4)))
     assert text == "typedef struct {\n\tconst struct {\n\t\tint  a;\n\t} t;\n} t;\n\n"
 
 
 def test_the_last_member_may_be_of_no_type(run: Run, tmp_path: Path) -> None:
-    """Void has no record. That nothing is asked of one, tools/fuzz/sanitized.py notices."""
+    """Void has no record. tools/fuzz/sanitized.py notices if one is read."""
     text = run(main, "show", "s", built(tmp_path, CHAR, Struct("s", 1, (Member("a", 1, 0), Member("b", 0, 8)))))
     assert text.splitlines()[2].split() == ["void", "b;", "/*", "1", "0", "*/"]
 
 
 def test_a_member_stays_that_would_come_to_lie_on_the_next(run: Run, tmp_path: Path) -> None:
-    """pahole puts c at 8, over b, and says itself that this cannot be."""
+    """pahole puts c at 8, over b, and itself says that this is wrong."""
     types = CHAR, Int("long int", 8, 64, IntEncoding.SIGNED), Array(1, 1, 12)
     members = Member("a", 1, 0), Member("b", 2, 128), Member("c", 3, 192)
     text = run(main, "show", "--reorganize", "s", built(tmp_path, *types, Struct("s", 40, members)))
@@ -149,7 +149,7 @@ def test_a_member_stays_that_would_come_to_lie_on_the_next(run: Run, tmp_path: P
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Structs, a struct with two of another in it, and a typedef."""
+    """Structs, a struct that contains another one twice, and a typedef."""
     made = Maker().struct("b", 4, ("x", 1, 0)).struct("a", 8, ("x", 2, 0), ("y", 2, 32)).add(TYPEDEF, "t", 2)
     made.struct("bits", 4, ("f", 1, 3 << 24), ("g", 1, 5 << 24 | 3), flag=1)
     path = tmp_path / "x.btf"
@@ -167,7 +167,7 @@ def test_names_that_are_given_are_sorted_if_asked_for(path: Path, run: Run) -> N
 
 
 def test_a_struct_is_drawn_once(path: Path, run: Run, tmp_path: Path) -> None:
-    """By whatever names."""
+    """Whatever names it is asked for by."""
     pictures = []
     for names in (["b"], ["b", "t"]):
         picture = tmp_path / f"{len(names)}.svg"
@@ -186,7 +186,7 @@ def test_what_could_be_smaller_and_has_no_name(path: Path, run: Run) -> None:
 
 
 def test_functions_of_structs_that_are_alike_are_added_up(run: Run, tmp_path: Path) -> None:
-    """They differ in the type of a member only. Recorded from pahole."""
+    """They differ only in the type of a member. Recorded from pahole."""
     alike = [Struct("d", 16, (Member("a", 1, 0), Member("b", type, 64))) for type in (2, 3)]
     other, takes = Struct("d", 4, (Member("a", 1, 0),)), FuncProto(1, (Param("p", 7), Param("q", 7)))
     types = SIGNED, Int("long int", 8, 64, IntEncoding.SIGNED), Ptr(1), *alike, Ptr(4), Ptr(5), other, Ptr(8)
@@ -196,7 +196,7 @@ def test_functions_of_structs_that_are_alike_are_added_up(run: Run, tmp_path: Pa
 
 
 def test_users_without_a_name_are_not_listed(run: Run, tmp_path: Path) -> None:
-    """Also not with `-a`. Recorded from pahole."""
+    """Not even with `-a`. Recorded from pahole."""
     types = SIGNED, Struct("s", 4, (Member("x", 1, 0),)), Ptr(2), Struct("", 4, (Member("m", 2, 0),))
     path = built(tmp_path, *types, Struct("", 8, (Member("p", 3, 0),)), Struct("named", 4, (Member("m", 2, 0),)))
     assert run(pahole, "-F", "btf", "-a", "-i", "s", path) == "named\n"
@@ -218,7 +218,7 @@ def test_users_without_a_name_are_not_listed(run: Run, tmp_path: Path) -> None:
     ],
 )
 def test_large_holes_with_other_options(options: str, expected: str, run: Run, tmp_path: Path) -> None:
-    """The last one says what is printed, but `-z` behind `-V` does not. Recorded from pahole."""
+    """The last option decides what is printed, except for `-z` after `-V`. Recorded from pahole."""
     types = SIGNED, Int("long int", 8, 64, IntEncoding.SIGNED), Struct("s", 16, (Member("a", 1, 0), Member("b", 2, 64)))
     assert run(pahole, "-F", "btf", *options.split(), built(tmp_path, *types)).partition("\n")[0] == expected
 
@@ -251,7 +251,7 @@ BOTH = Struct("both", 8, (Member("a", 2, 0), Member("b", 3, 32)))
     ],
 )
 def test_which_types_are_meant(options: str, expected: str, tmp_path: Path, run: Run) -> None:
-    """As pahole: each once, no function, variable or declaration. Of a typedef it has random numbers."""
+    """As in pahole: each once, and no function, variable or declaration. For a typedef it prints random numbers."""
     path = built(
         tmp_path, SIGNED, A, B, BOTH, Struct("onea", 4, (Member("a", 2, 0),)), Struct("oneb", 4, (Member("b", 3, 0),)),
         Ptr(2), Ptr(3), Struct("ptrs", 16, (Member("p", 7, 0), Member("q", 8, 64))), FuncProto(1, ()), Func("fn", 10),

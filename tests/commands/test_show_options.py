@@ -1,4 +1,4 @@
-"""Options of `pybtf show` and `pybtf-pahole`: pahole's text (fixtures/show/options, show_golden.py), and bounds."""
+"""Options of `pybtf show` and `pybtf-pahole`: pahole's text (fixtures/show/options, show_golden.py), and limits."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_same_with_paholes_options(name: str, options: str, run: Run) -> Non
 
 
 def test_embedded_flexible_arrays(run: Run) -> None:
-    """By typedefs and qualifiers, and in structs of structs; not in unions or arrays."""
+    """Through typedefs and qualifiers, and in nested structs, but not in unions or arrays."""
     path, expected = FOLDER / "flexible.btf", (FOLDER / "flexible.selected.txt").read_text()
     assert expected.count("struct h {") == 1
     assert "struct o {" not in expected
@@ -74,7 +74,7 @@ def test_embedded_flexible_arrays(run: Run) -> None:
 
 
 def test_types_of_one_name(run: Run) -> None:
-    """Of those that are alike, pahole prints the first."""
+    """If they are alike, pahole prints the first."""
     expected = (FOLDER / "alike.selected.txt").read_text()
     assert run(pahole, "-F", "btf", FOLDER / "alike.btf") == expected
     assert expected.count("struct between {") == 2
@@ -87,7 +87,7 @@ def test_types_of_one_name(run: Run) -> None:
 
 
 def test_tags_of_pointers(run: Run, tmp_path: Path) -> None:
-    """Recorded from pahole, but for the last: `-p` loses the name of the member there."""
+    """Recorded from pahole, except for the last: there, `-p` loses the name of the member."""
     types = [
         Int("int", 4, 32, IntEncoding.SIGNED), Int("long int", 8, 64, IntEncoding.SIGNED),
         FuncProto(1, (Param("", 1),)), TypeTag("rcu", 3), Ptr(4), Ptr(1), Const(6), TypeTag("user", 7), Ptr(8),
@@ -111,7 +111,7 @@ def test_tags_of_pointers(run: Run, tmp_path: Path) -> None:
 
 
 def test_tags_of_other_types(run: Run, tmp_path: Path) -> None:
-    """Recorded from pahole: as behind a `const`, a struct loses the name of its member, and a union does not."""
+    """Recorded from pahole: as after a `const`, a struct loses the name of its member, and a union does not."""
     types = [
         Int("int", 4, 32, IntEncoding.SIGNED), Int("long int", 8, 64, IntEncoding.SIGNED), Array(1, 1, 3),
         Struct("", 4, (Member("x", 1, 0),)), Union("", 4, (Member("x", 1, 0),)), Enum("", 4, (Enumerator("A", 0),)),
@@ -150,7 +150,7 @@ struct s {
 
 
 def test_very_many_types_of_one_name(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are not compared with each other, but with some."""
+    """Each is compared only with some of the others."""
     compared: list[None] = []
 
     def alike(names: tuple[bytes, ...], others: tuple[bytes, ...]) -> bool:
@@ -214,7 +214,7 @@ def test_cache_lines(run: Run, refused: Callable[..., str], tmp_path: Path) -> N
 
 
 def test_bits_that_are_left_out_have_the_type_of_a_member(run: Run, tmp_path: Path) -> None:
-    """Enums with what is inside them if types are expanded, and not if pointers are too; recorded from pahole."""
+    """Enums are printed with contents if types are expanded, but not if pointers are, too. Recorded from pahole."""
     enum = Enum("e", 4, (Enumerator("A", 1),))
     bits = tuple(Member(name, type, at, 3) for name, type, at in (("a", 1, 0), ("b", 2, 32), ("c", 3, 64)))
     path = built(tmp_path, Int("int", 4, 32, IntEncoding.SIGNED), enum, Typedef("t", 2), Struct("s", 12, bits))
@@ -242,7 +242,7 @@ def test_bits_that_are_left_out_have_the_type_of_a_member(run: Run, tmp_path: Pa
 def test_bits_that_are_left_out_behind_what_is_no_bit_field(
     before: list[tuple[str, int, int]], at: int, combined: bool, run: Run, tmp_path: Path
 ) -> None:
-    """The text is C, which has to lay out the struct as it is."""
+    """The text is C and must give the struct the same layout."""
     members = *(Member(*each) for each in before), Member("b", 1, at, 2)
     types = Int("int", 4, 32, IntEncoding.SIGNED), Int("char", 1, 8, IntEncoding(0)), Struct("", 0, ())
     text = run(pahole, "-F", "btf", "-C", "s", built(tmp_path, *types, Struct("s", 4, members)))
@@ -251,7 +251,7 @@ def test_bits_that_are_left_out_behind_what_is_no_bit_field(
 
 
 def test_a_bit_field_behind_a_member_without_a_size(run: Run, tmp_path: Path) -> None:
-    """Nothing lies there that it could be combined with."""
+    """There is nothing there that it could be combined with."""
     types = Int("int", 4, 32, IntEncoding.SIGNED), Int("short", 2, 16, IntEncoding.SIGNED), Struct("", 0, ())
     members = Member("a", 2, 0), Member("e", 3, 16), Member("b", 1, 16, 7)
     text = run(pahole, "-F", "btf", "-C", "s", built(tmp_path, *types, Struct("s", 4, members)))
@@ -333,7 +333,7 @@ def test_lists_of_pahole(run: Run) -> None:
     ],
 )
 def test_users_as_pahole_finds_them(options: str, expected: str, run: Run, tmp_path: Path) -> None:
-    """By the type that a member has itself, or its pointer. Recorded from pahole."""
+    """By the type of a member, or the type that it points to. Recorded from pahole."""
     path = built(
         tmp_path, Int("int", 4, 32), Struct("s", 4, (Member("x", 1, 0),)), Typedef("s_t", 2), Const(2), Ptr(2), Ptr(3),
         Ptr(4), Fwd("fwd"), Ptr(8), Struct("direct", 16, (Member("m", 2, 0), Member("p", 5, 64))),
@@ -364,7 +364,7 @@ def test_users_as_pahole_finds_them(options: str, expected: str, run: Run, tmp_p
     ],
 )
 def test_lists_with_options_that_exclude_each_other(options: str, first: list[str], run: Run) -> None:
-    """Recorded from pahole: of the columns the last ones count, and numbers are unsigned."""
+    """Recorded from pahole: the last choice of columns counts, and numbers are unsigned."""
     assert run(pahole, "-F", "btf", *options.split(), FOLDER / "order.btf").partition("\n")[0].split() == first
 
 
@@ -416,7 +416,7 @@ def test_selections(run: Run) -> None:
     ],
 )
 def test_large_holes(options: str, text: str, run: Run) -> None:
-    """As pahole 1.32 prints these: names alone, if nothing else is asked for."""
+    """As pahole 1.32 prints them: only names, unless something else is requested."""
     assert run(pahole, "-F", "btf", *options.split(), FOLDER / "order.btf") == text.replace(" ", "\n")
 
 
@@ -439,7 +439,7 @@ def built(tmp_path: Path, *types: Type) -> Path:
 
 
 def doubling(levels: int) -> list[Type]:
-    """Structs with two members each, of the struct before: 2^levels numbers."""
+    """Each struct has two members of the struct before it: 2^levels numbers."""
     types: list[Type] = [Int("int", 4, 32), Struct("s0", 4, (Member("x", 1, 0),))]
     for level in range(1, levels):
         members = (Member("a", level + 1, 0), Member("b", level + 1, 8))
@@ -474,7 +474,7 @@ def test_what_nests_has_a_bound(tmp_path: Path, refused: Run) -> None:
 def test_what_has_no_end_is_said_of_the_type_that_was_asked_for(
     name: str, place: str, options: list[str], tmp_path: Path, refused: Run
 ) -> None:
-    """A struct without a name that points to itself is printed inside itself."""
+    """A nameless struct that points to itself is printed inside itself."""
     types = [Int("int", 4, 32), Ptr(3), Struct("", 8, (Member("next", 2, 0),)), Struct("user", 8, (Member("m", 3, 0),))]
     message = refused(main, "show", *options, name, built(tmp_path, *types, Typedef("t", 3)))
     assert f"types+{place} nests too deeply, at type 3; expected" in message
@@ -495,7 +495,7 @@ def test_what_has_no_end_is_said_of_the_type_that_was_asked_for(
 def test_circles(
     types: list[Type], options: list[str], tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """An end, with an answer or one message."""
+    """The command ends with an answer or one message."""
     status = main(["show", *options, "s", str(built(tmp_path, *types))])
     out, err = capfdbinary.readouterr()
     assert (status, err.count(b"\n")) in ((0, 0), (1, 1))
@@ -503,14 +503,14 @@ def test_circles(
 
 
 def test_a_list_is_no_circle(tmp_path: Path, run: Run) -> None:
-    """A struct that is printed inside itself is named there, not printed again without end."""
+    """A struct inside itself is only named there, not printed again and again."""
     path = built(tmp_path, Int("long int", 8, 64), Struct("node", 16, (Member("next", 3, 0),)), Ptr(2))
     assert run(main, "show", "-p", "node", path).count("struct node {") == 2
 
 
 @pytest.mark.parametrize("size", [0, 1, 1 << 31, 0xFFFFFFFF])
 def test_members_that_lie_anywhere(size: int, tmp_path: Path) -> None:
-    """Reorganizing comes to an end, and puts everything back."""
+    """Reorganizing ends, and restores everything."""
     offsets = (0xFFFFFFF8, 8, 0, 0x80000000, 512, 512, 0xFFFFFFFF, 24)
     members = tuple(Member(f"m{at}", 1 + at % 3, offset) for at, offset in enumerate(offsets))
     numbers = (Int("long int", 8, 64), Int("char", 1, 8), Array(1, 1, 0xFFFFFFF))
@@ -534,7 +534,7 @@ def test_reorganizing_puts_everything_back() -> None:
 
 
 def test_packed_is_what_the_first_step_says(tmp_path: Path, run: Run) -> None:
-    """On the way to 32 bytes the struct has 28, as if it were packed: in pahole's text it stays so."""
+    """On the way to 32 bytes the struct has 28, as if it were packed. pahole's text keeps that."""
     numbers = (Int("int", 4, 32), Int("long int", 8, 64))
     places = (("b", 2, 0), ("a", 1, 8), ("d", 2, 16), ("c", 1, 24), ("e", 1, 28))
     members = tuple(Member(name, type, 8 * at) for name, type, at in places)

@@ -68,7 +68,7 @@ def test_names_that_a_file_lists(run: Run, refused: Callable[..., str], tmp_path
 
 
 def test_verbose_with_reorganized_structs(run: Run) -> None:
-    """The moves without the struct after each; of `-P`, the structs in place of the lines. Checked against pahole."""
+    """The moves, without the struct after each; for `-P`, the structs instead of the lines. Compared with pahole."""
     path = FOLDER / "order.btf"
     moves = [
         line
@@ -87,14 +87,14 @@ def test_verbose_with_reorganized_structs(run: Run) -> None:
 
 @pytest.mark.parametrize("options", ["-q -V", "-V -q", "-EqV", "-V --quiet"])
 def test_quiet_and_verbose_in_any_order(options: str, run: Run) -> None:
-    """As in pahole, there are no comments wherever -q stands."""
+    """As in pahole, there are no comments, wherever -q is."""
     text = run(pahole, "-F", "btf", *options.split(), "-C", "b2", FOLDER / "order.btf")
     assert text.startswith("struct b2 {")
     assert "/*" not in text
 
 
 def test_definitions_and_lines(run: Run) -> None:
-    """Only lines that are asked for behind `-T` are printed. Recorded from pahole, but for the last."""
+    """Only lines that are requested after `-T` are printed. Recorded from pahole, except for the last."""
     path = FOLDER / "order.btf"
     assert run(pahole, "-Fbtf", "-s", "-T", "-t", ",", "-H", "2", "-x", "a", path) == "b2,1\n"
     assert run(pahole, "-Fbtf", "-T", "-z", "1", "-H", "2", "-y", "b", path) == "b2\nb2\t1\n"
@@ -114,7 +114,7 @@ def test_definitions_are_those_of_all_types(named: list[str], refused: Run) -> N
 
 
 def test_the_file_that_has_a_type(run: Run, refused: Run) -> None:
-    """Once for all names; pahole ends with 0 also where a type is missing, and says that all behind the first are."""
+    """Named once for all names. pahole ends with 0 even if a type is missing, and says that all after the first are."""
     path = FOLDER / "order.btf"
     for options in (["-C", "a1"], ["-C", "a1,a9"], ["-E", "-R", "-s", "-C", "a1"], ["-i", "a3"], ["-f", "a3"]):
         assert run(pahole, "-F", "btf", "-u", *options, path) == f"{path}\n"
@@ -152,7 +152,7 @@ def test_restrict_pointers_are_not_the_biggest_members(run: Run, tmp_path: Path)
     ],
 )  # fmt: skip
 def test_options_without_influence_on_what_is_printed(option: str, run: Run) -> None:
-    """As with pahole."""
+    """As in pahole."""
     for name, options in (("members", []), ("order", ["-R", "-C", "b2"]), ("members", ["-f", "in"])):
         path = FOLDER / f"{name}.btf"
         assert run(pahole, "-F", "btf", option, *options, path) == run(pahole, "-F", "btf", *options, path)

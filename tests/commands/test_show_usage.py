@@ -1,4 +1,4 @@
-"""Command lines of `pybtf show` and `pybtf-pahole -F btf` that cannot be, and those that name no file."""
+"""Invalid command lines of `pybtf show` and `pybtf-pahole -F btf`, and those that name no file."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_elf_files_alone_say_what_is_missing(refused: Run, tmp_path: Path) -> No
 
 @pytest.fixture
 def running(monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What is taken for the BTF of the running kernel."""
+    """What counts as the BTF of the running kernel."""
     path = FOLDER / "order.btf"
     monkeypatch.setattr("pybtf.btf.files.RUNNING", str(path))
     return path
@@ -129,7 +129,7 @@ def test_a_kernel_without_btf(refused: Run, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_pipe_is_read_from_its_beginning(run: Run) -> None:
-    """It is not opened to see whether it is ELF."""
+    """It is not opened beforehand to see whether it is ELF."""
     path = FOLDER / "order.btf"
     read, write = os.pipe()
     with open(read, "rb"), open(write, "wb") as stream:

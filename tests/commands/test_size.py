@@ -1,4 +1,4 @@
-"""`pybtf size` and `pybtf duplicates`: sums that come out, what only one type brings in, where definitions differ."""
+"""`pybtf size` and `pybtf duplicates`: sums that add up, what only one type brings in, where definitions differ."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_strings_by_what_has_them(run: Run, tmp_path: Path) -> None:
 
 
 def needed(btf: BTF, without: int) -> set[int]:
-    """What is reached from types that nobody refers to, and then from what is left, if one type is taken away."""
+    """What is reached from unreferenced types, and then from the rest, if one type is taken away."""
     referred = {to for id in range(1, btf.end_id) for to in btf.references(id)}
     reached: set[int] = set()
 
@@ -143,7 +143,7 @@ def test_what_is_gone_without_a_type(seed: int) -> None:
 
 
 def test_too_much_to_follow(run: Run, tmp_path: Path) -> None:
-    """Two long chains end in structs that have the same members: each member climbs both to where they meet."""
+    """Two long chains end in structs with the same members. From each member, both are climbed to where they meet."""
     chain, members = 20_000, 30_000
     types: list[Type] = [Const(2 + at) for at in range(chain - 1)]
     end = 2 * chain + 1
@@ -174,7 +174,7 @@ def test_growth(run: Run, tmp_path: Path) -> None:
 
 
 def record(type: Type) -> int:
-    """Bytes of its record, by the format of BTF."""
+    """The size of its record, by the format of BTF."""
     match type:
         case Struct() | Union():
             return 12 + 12 * len(type.members)
@@ -192,7 +192,7 @@ def record(type: Type) -> int:
 
 
 def sums(path: Path, key: Callable[[Type], str]) -> Counter[tuple[str, str]]:
-    """Bytes and numbers of the types, by a name of each."""
+    """Bytes and numbers of the types, by a name for each."""
     found: Counter[tuple[str, str]] = Counter()
     for type in BTF.from_file(path):
         found[key(type), "bytes"] += record(type)
@@ -371,7 +371,7 @@ class CountingMembers(BTF):
 
 
 def test_members_of_either_definition_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pair may end at once, since the kinds differ, and yet one of both has many members, which are made."""
+    """A comparison may end at once because the kinds differ, but if one type has many members, these are made."""
     monkeypatch.setattr("pybtf.btf.duplicates.MAX_ALL_LOOKED", 1000)
     monkeypatch.setattr(CountingMembers, "made", 0)
     types: list[Type] = [Int("int", 4, 32), Struct("many", 4, (Member("", 1, 0),) * 300)]

@@ -1,4 +1,4 @@
-"""Standard output whose reader is gone, or that cannot be written to, is the same for all that prints."""
+"""Standard output whose reader is gone, or that cannot be written to: all commands that print behave alike."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_lock_is_written_for_nobody(folder: Path) -> None:
 
 
 def test_what_the_encoding_does_not_have_is_escaped(folder: Path) -> None:
-    """In a locale without UTF-8, for those who print text and not bytes."""
+    """In a locale without UTF-8, for commands that print text and not bytes."""
     from pybtf.btf import Builder
 
     odd = Builder()

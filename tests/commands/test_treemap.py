@@ -1,4 +1,4 @@
-"""`pybtf size --html` and `--svg`: every byte has a box. Looked at with headless Chromium, if there is one."""
+"""`pybtf size --html` and `--svg`: every byte has a box. Checked with headless Chromium if it is installed."""
 
 from __future__ import annotations
 

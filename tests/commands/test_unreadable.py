@@ -1,7 +1,7 @@
-"""Files that cannot be read: it is the open that fails, with status 1, all commands say so in the same words, and the
-other files of a batch go on.
+"""Files that cannot be read: opening them fails with status 1, all commands say so in the same words, and the other
+files of a batch are processed.
 
-Root may read everything; so root runs these commands without the capabilities that allow it.
+Root may read everything, so root runs these commands without the capabilities that allow it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def test_what_cannot_be_read_is_no_mistake_of_usage(line: str) -> None:
     assert done.returncode == 1
     assert error.startswith(tuple(f"pybtf: error: {name}: " for name in ("bad", "bad.btf", "list")))
     assert ": no permission to read it" in error
-    assert not more or line.startswith("object")  # which says how many failed
+    assert not more or line.startswith("object")  # this one says how many failed
     assert not Path("x").exists()
 
 
@@ -88,7 +88,7 @@ READERS = [
 
 
 def said(line: str, name: str, capfd: pytest.CaptureFixture[str]) -> str:
-    """What a command says of a file, in one message; `X` in the line stands for it."""
+    """The one message of a command about a file, which replaces `X` in the line."""
     assert main([name if word == "X" else word.replace("/X", f"/{name}") for word in line.split()]) == 1
     first, *more = capfd.readouterr().err.splitlines()
     assert not more or line.startswith("object")
@@ -106,7 +106,7 @@ def test_all_commands_use_the_same_words(line: str, capfd: pytest.CaptureFixture
     assert said(line, "good/x", capfd) == "good/x: no such file: a part of this path is not a folder"
     assert said(line, "gone", capfd) == "gone: is a symbolic link to a file that does not exist"
     assert said(line, "loop", capfd).startswith("loop: cannot be read: Too many levels of symbolic links; expected ")
-    if not line.startswith(("encode --detached", "verify X", "verify --btf-ids", "diff X")):  # which take folders
+    if not line.startswith(("encode --detached", "verify X", "verify --btf-ids", "diff X")):  # these take folders
         assert "place: is a folder; expected " in said(line, "place", capfd)
 
 

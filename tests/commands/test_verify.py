@@ -1,4 +1,4 @@
-"""`pybtf verify`: the rules from both sides, as kernels answered; what is printed; damage."""
+"""`pybtf verify`: the rules from both sides, as kernels answer; what is printed; damage."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_each_rule_of_records_and_references_is_met() -> None:
 
 
 def test_only_a_program_is_asked_about_references() -> None:
-    """A kernel loads its own and modules' BTF without a look at them."""
+    """A kernel loads its own BTF and that of modules without checking references."""
     made = Maker().struct("s", 4, ("a", 1, 32)).add(PTR, 0, 99).add(VAR, "v", 99, 0)
     data = made.make()
     assert judge(data, USER).errno
@@ -133,7 +133,7 @@ def test_files_that_are_no_btf(
     way: str, data: bytes, found: str, tmp_path: Path, capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    """Raw BTF is taken, too, and the message says so."""
+    """Raw BTF is accepted, too, and the message says so."""
     path = tmp_path / "file"
     path.write_bytes(data)
     with path.open() as stream:
@@ -263,7 +263,7 @@ def test_text(verify: Verify, tmp_path: Path) -> None:
 
 
 def test_only_some_examples_of_a_rule_are_shown(verify: Verify, tmp_path: Path) -> None:
-    """And of long names the beginning."""
+    """And only the beginning of long names."""
     path, made = tmp_path / "x.btf", Maker()
     for number in range(4):
         made.add(TYPEDEF, f"a-{'b' * 78}{number}", 1)
@@ -341,7 +341,7 @@ def test_strict(verify: Verify, tmp_path: Path) -> None:
 
 
 def test_a_module_without_btf(verify: Verify, tmp_path: Path) -> None:
-    """Kernels load it. Before 5.11 they read no BTF of modules."""
+    """Kernels load it. Before 5.11, they do not read BTF of modules."""
     path = tmp_path / "x.ko"
     path.write_bytes(elf([Section(".gnu.linkonce.this_module", bytes(8), flags=2)], type="ET_REL").data)
     status, text = verify(path)
@@ -355,7 +355,7 @@ def test_a_module_without_btf(verify: Verify, tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_no_utf_8_is_that_byte_in_json(verify: Verify, tmp_path: Path) -> None:
-    """As in the data of other commands; a name with a backslash is another one. Long ones end at a whole character."""
+    """As in the JSON of other commands. A name with a backslash is another. Long names are cut at a whole character."""
     path = tmp_path / "odd.btf"
     builder = BtfBuilder()
     builder.extend([Struct(name, 4, ()) for name in ("\udcff-", "\\xff-", "é" * 100)])
@@ -368,7 +368,7 @@ def test_a_name_that_is_no_utf_8_is_that_byte_in_json(verify: Verify, tmp_path: 
 def test_an_empty_section_is_no_btf(
     verify: Verify, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """Kernels take a module with one for a module without BTF; the first link of a kernel by lld leaves one."""
+    """To kernels, a module with one is a module without BTF. The first link of a kernel by lld leaves one."""
     module, plain, dwarf = tmp_path / "x.ko", tmp_path / "x", tmp_path / "y"
     sections = [Section(".BTF", b""), Section(".gnu.linkonce.this_module", bytes(8), flags=2)]
     module.write_bytes(elf(sections, type="ET_REL").data)
@@ -409,7 +409,7 @@ def test_many_files_are_counted(verify: Verify, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source", ["a file", "standard input"])
 def test_files_of_a_list(source: str, verify: Verify, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `encode` takes them."""
+    """As in `encode`."""
     given, listed, names = tmp_path / "a", tmp_path / "b", tmp_path / "list"
     given.write_bytes(Maker().make())
     listed.write_bytes(Maker().add(PTR, 0, 99).make())
@@ -453,7 +453,7 @@ def test_names_of_versions(verify: Verify, tmp_path: Path) -> None:
 
 
 def test_damage_gives_findings() -> None:
-    """Whatever is in the words and in the header: an answer, for each loader, and on a base."""
+    """Whatever the words and the header contain, there is an answer, for each loader, and on a base."""
     chooser = random.Random(16)
     base = judge(Maker().add(PTR, 0, 0).struct("list_head", 16, ("next", 2, 0)).make(), VMLINUX).layer
     broken: set[int] = set()

@@ -18,7 +18,7 @@ from tests.commands.test_verify_objects import BPF, INT, bpf_object, btf_of, com
 
 
 def test_only_what_is_extern_becomes_global() -> None:
-    """And only that is counted. Entries that are where they belong are not counted either."""
+    """Only these are counted. Entries that are already in place are not counted either."""
     config = [INT, variable("a"), Datasec(".kconfig", 4, (SectionVar(2, 0, 4),))]
     found, btf = completed(config)
     assert found.said == []
@@ -82,7 +82,7 @@ def test_a_function_whose_type_is_no_prototype_is_for_the_judge(of: int) -> None
 
 
 def test_what_a_configuration_without_a_size_is() -> None:
-    """A loader refuses it; nothing is laid out then."""
+    """A loader refuses it, and nothing is laid out."""
     types: list[Type] = [INT, FuncProto(0, ()), variable("f", 2, Linkage.EXTERN), variable("i", 1, Linkage.EXTERN)]
     found, btf = completed([*types, Datasec(".kconfig", 0, (SectionVar(4, 0, 4), SectionVar(3, 0, 4)))])
     assert entries(btf, 5) == (0, [(4, 0, 4), (3, 0, 4)])
@@ -123,7 +123,7 @@ def test_a_symbol_of_another_section_is_not_that_of_the_variable() -> None:
 
 
 def laid_out(data: bytes, *, strings_first: bool = False, tail: bytes = b"") -> bytes:
-    """The same types and strings, otherwise."""
+    """The same types and strings in another layout."""
     header = read_header(data, Place("x"))
     start, end = header.section("type")
     text, text_end = header.section("str")
@@ -147,7 +147,7 @@ def test_what_is_behind_the_strings_stays_there() -> None:
 
 
 def test_strings_in_front_of_the_types() -> None:
-    """Nothing is written if they would have to move; what only changes is written."""
+    """Nothing is written if they would have to move. Changes in place are written."""
     data = laid_out(btf_of(FUNCTION), strings_first=True)
     image = ElfImage("prog.bpf.o", bpf_object(data))
     assert complete(data, image).missing == ["not completed, strings before the types"]

@@ -1,4 +1,4 @@
-"""`pybtf verify` of a base of a module's own: which types of vmlinux a kernel takes for those of the base."""
+"""`pybtf verify` of a module's own base: which types of vmlinux a kernel uses for the types of the base."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def row(kind: int, size: int = 4, flag: int = 0, encoding: int = 0) -> Target:
     ],
 )
 def test_what_matches(mine: Target, its: Target, embedded: bool, several: bool, expected: bool) -> None:
-    """As the kernel compares, also where that is odd: a size is enough between a struct and a number."""
+    """As the kernel compares, even if that is odd: the size is enough between a struct and a number."""
     assert matches(mine, its, embedded, several) == expected
 
 
 def test_many_types_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The number that match is that of comparing each, but those that are alike are compared once, and those that
-    cannot match not at all.
+    """The number of matches is the same as from comparing each, but equal types are compared once, and types that
+    cannot match are not compared at all.
     """
     draw = Random(3)
     compared = []
@@ -115,7 +115,7 @@ def test_many_of_one_name_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_what_is_compared_of_a_type() -> None:
-    """The encoding, without the bits, of an INT only; the flag of all."""
+    """The encoding, without the bits, only for INT; the flag for all."""
     made = Maker().add(INT, "signed", 4, 1 << 24 | 7 << 16 | 32).struct("bits", 8, ("a", 1, 0), flag=1)
     layer = judge(made.add(FWD, "u", 0, flag=1).make(), VMLINUX).layer
     assert layer is not None
@@ -126,7 +126,7 @@ def test_what_is_compared_of_a_type() -> None:
 
 @pytest.mark.parametrize("wrappers", [0, 3, 64, 65])
 def test_what_is_embedded(wrappers: int) -> None:
-    """Through typedefs and qualifiers, as far as is looked; not behind a pointer, nor of the base's own."""
+    """Through typedefs and qualifiers, as far as these are followed; not through a pointer, nor in the base itself."""
     below = Maker().struct("held", 8).struct("pointed", 8).struct("holder", 8, ("h", 2, 0))
     own = copy(below).add(PTR, 0, 3)
     of = 2
@@ -165,7 +165,7 @@ def test_why_a_type_does_not_match() -> None:
 
 
 def test_one_name_that_no_type_has_is_told() -> None:
-    """Only if there is nothing else. Names are cut where they are shown."""
+    """Only if there is nothing else to say. Names are cut when they are shown."""
     below = Maker().struct("s", 8)
     for name in ("x" * 100, "y"):
         below.name(name)
@@ -183,7 +183,7 @@ def test_a_long_name_is_cut() -> None:
     assert f"'{'s' * 80}'" in text
 
 
-# What is said of a file
+# What is said about a file
 
 
 def file(path: Path, base: bytes, own: bytes) -> Path:

@@ -1,4 +1,4 @@
-"""`pybtf verify`: whether modules fit their base, also one of their own, and where the base is found."""
+"""`pybtf verify`: whether modules fit their base, which may be their own, and where the base is found."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Verify = Callable[..., tuple[int, str]]
 
 
 def split(base: Maker, own: Maker) -> bytes:
-    """Split BTF: what `own` has behind what it has in common with `base`."""
+    """Split BTF: what `own` has after what it has in common with `base`."""
     words = own.words[len(base.words) :]
     return raw_btf(words, bytes(own.strings[len(base.strings) :]))
 
@@ -106,7 +106,7 @@ def test_a_folder_without_modules_does_not_stop_the_others(
 
 
 def test_a_base_beside_one_file_is_none_of_files_elsewhere(verify: Verify, tmp_path: Path) -> None:
-    """So neither the order nor the number of workers matters."""
+    """So neither order nor number of workers matters."""
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
     alone = tmp_path / "there" / "alone"
@@ -162,7 +162,7 @@ def test_a_kernel_whose_own_btf_is_refused_takes_none_of_modules(verify: Verify,
 
 
 def test_a_base_of_its_own_and_a_kernel_whose_btf_is_refused(verify: Verify, tmp_path: Path) -> None:
-    """By 6.12 for a flag that 6.15 knows."""
+    """6.12 refuses it because of a flag that 6.15 knows."""
     below, path = tmp_path / "vmlinux", tmp_path / "m.ko"
     below.write_bytes(Maker().struct("list_head", 16).add(TYPE_TAG, "tag", 1, flag=1).make())
     base = Maker().struct("list_head", 16)
@@ -178,7 +178,7 @@ def test_a_base_of_its_own_and_a_kernel_whose_btf_is_refused(verify: Verify, tmp
 
 
 def test_what_a_kernel_does_not_read(verify: Verify, bases: tuple[Path, Path, Path]) -> None:
-    """Of modules before 5.11, of its own before 5.5."""
+    """BTF of modules before 5.11, and its own before 5.5."""
     right, wrong, module = bases
     for below in (right, wrong):
         assert verify("--kernel", "5.10", "--base", below, module) == (
@@ -229,7 +229,7 @@ def test_btf_that_is_not_split_is_not_called_split(tmp_path: Path, capfdbinary: 
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_module_with_dwarf_and_without_btf(packed: bool, tmp_path: Path, run_cli: RunCli) -> None:
-    """The command that is proposed makes BTF of it."""
+    """The proposed command makes BTF from it."""
     plain = path = tmp_path / "x.ko"
     plain.write_bytes(split_modules.module("gcc", "reuse").read_bytes())
     put_sections(plain, {".gnu.linkonce.this_module": bytes(64)})
@@ -246,7 +246,7 @@ def test_a_module_with_dwarf_and_without_btf(packed: bool, tmp_path: Path, run_c
 
 
 def test_dwarf_without_btf(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """In a program, of which only the sections are read, and in an object."""
+    """In a program, whose sections alone are read, and in an object."""
     for name in ("00_kernel_like.gcc-O2-5-exe.elf", "01_char.gcc-O0-5-obj.elf"):
         path = ROOT / "fixtures" / "bin" / name
         assert main(["verify", str(path)]) == 1
@@ -267,7 +267,7 @@ def test_what_to_encode_is_named_as_a_shell_takes_it(tmp_path: Path, capfdbinary
 
 @pytest.mark.parametrize("command", ["encode", "encode --detached -", "merge", "object"])
 def test_files_that_are_mapped_cannot_be_standard_input(command: str, run_cli: RunCli) -> None:
-    """Not even if the output goes to standard output, which is called -, too."""
+    """Not even if the output goes to standard output, which is also called -."""
     run = run_cli(*command.split(), "-")
     assert run.returncode == 1
     assert "-: no such file. Standard input cannot take its place, since it can be read only once.\n" in run.stderr
@@ -281,7 +281,7 @@ def test_the_base_beside_is_taken(verify: Verify, bases: tuple[Path, Path, Path]
 
 
 def middle(count: int) -> bytes:
-    """Split BTF with so many names that begin in the middle of `list_head`."""
+    """Split BTF with this many names that begin in the middle of `list_head`."""
     own = copy(BASE)
     for number in range(count):
         own.add(TYPEDEF, BASE.known[b"list_head"] + 1 + number, 1)
@@ -291,7 +291,7 @@ def middle(count: int) -> bytes:
 def test_no_base_is_beside_standard_input(
     verify: Verify, bases: tuple[Path, Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not even where the command was called."""
+    """Not even in the working folder."""
     base, _, module = bases
     (tmp_path / "vmlinux").write_bytes(base.read_bytes())
     monkeypatch.chdir(tmp_path)
@@ -382,7 +382,7 @@ VMLINUX_TYPES = (
     ],
 )
 def test_a_type_of_the_modules_own_base(below: Maker, embedded: bool, fits: bool) -> None:
-    """As 6.12, 7.2 and 7.3 answered for altered modules."""
+    """As 6.12, 7.2 and 7.3 answer for altered modules."""
     own = copy(below)
     if embedded:
         own.struct("mine", 32, (0, 2, 0))
@@ -413,7 +413,7 @@ def test_a_struct_that_vmlinux_has_as_a_number_has_its_size(size: int, fits: boo
 
 
 def test_an_enum_of_the_name_does_not_make_a_struct_one_of_several() -> None:
-    """Only of several structs and unions the size counts where it is not embedded."""
+    """The size of one that is not embedded counts only among several structs and unions."""
     below, vmlinux = Maker().struct("mixed", 24), Maker().struct("mixed", 8).add(ENUM, "mixed", 4)
     assert relocated(below, copy(below).add(PTR, 0, 2), vmlinux) == []
 
@@ -490,7 +490,7 @@ def test_of_bases_that_all_fit_that_of_the_release_is_taken(bases: tuple[Path, P
 
 
 def test_a_base_of_the_release_that_does_not_fit_is_another_build(bases: tuple[Path, Path, Path]) -> None:
-    """To ask for the BTF of that kernel would ask for what is there."""
+    """Advising to get the BTF of that kernel would ask for what is already there."""
     _, wrong, module = bases
     opened = open_base(str(wrong), [])
     opened.release = "6.1.0-1"
@@ -503,7 +503,7 @@ def test_a_base_of_the_release_that_does_not_fit_is_another_build(bases: tuple[P
 
 
 def test_of_bases_that_do_not_fit_the_nearest_is_told_of(verify: Verify, bases: tuple[Path, Path, Path]) -> None:
-    """That against which least speaks: there, nothing but a function without a prototype."""
+    """The base with the least evidence against it: here, only a function without a prototype."""
     _, wrong, module = bases
     near = wrong.parent / "near.btf"
     near.write_bytes(Maker().add(TYPEDEF, "list_head", 1).add(TYPEDEF, "b", 1).add(TYPEDEF, "c", 1).make())

@@ -1,4 +1,4 @@
-"""`pybtf verify --fix`: what older kernels do not know goes, as when it is not encoded; BTF on another base."""
+"""`pybtf verify --fix`: what older kernels do not know is removed, as if it were not encoded; BTF on another base."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_json_has_what_was_changed(tmp_path: Path, capsys: pytest.CaptureFixture
 
 @pytest.mark.parametrize("version", ["5.4", "5.12", "5.13", "5.15", "5.16", "5.17", "6.0", "7.2"])
 def test_as_if_encoded_for_that_kernel(version: str, tmp_path: Path) -> None:
-    """An independent way to the same: what `encode --for-kernel` makes of the DWARF."""
+    """An independent way to the same result: what `encode --for-kernel` makes from the DWARF."""
     encoded, mended = tmp_path / "encoded.btf", tmp_path / "mended.btf"
     assert main(["encode", "-q", "--for-kernel", version, "--detached", str(encoded), str(EXAMPLE)]) == 0
     assert fix(mended, "--kernel", version, GOLDEN) == 0
@@ -164,7 +164,7 @@ CHANGES: list[tuple[list[Type], int, str, int]] = [
 
 @pytest.mark.parametrize(("types", "since", "said", "count"), CHANGES, ids=lambda each: str(each)[:30])
 def test_what_is_changed_is_counted(types: list[Type], since: int, said: str, count: int) -> None:
-    """Up to the version before the one that knows it."""
+    """Changes are made up to the version before the first that knows the kind."""
     btf = made(types)
     data, changes = mend(btf, since - 1)
     assert dict(changes) == {said: count}
@@ -290,7 +290,7 @@ def test_the_first_few_that_are_missing_are_named(count: int, end: str) -> None:
 
 
 def test_shapes_of_shapes_stay_small() -> None:
-    """Nameless structs of two of the last, sixty times: 2 to the 60th members."""
+    """Sixty nameless structs that each contain the last one twice: 2 to the 60th members."""
     types: list[Type] = [Int("int", 4, 32)]
     for depth in range(1, 60):
         types.append(Struct("", 8, (Member("a", depth, 0), Member("b", depth, 32))))
@@ -331,7 +331,7 @@ def test_an_elf_file_becomes_one_with_other_btf(tmp_path: Path, capsys: pytest.C
 
 
 def test_what_stands_at_the_place_of_the_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A link stays a link, as a device stays a device. Messages name OUT, and nothing else."""
+    """A link stays a link, and a device stays a device. Messages name only OUT."""
     elf, link, behind = tmp_path / "in.elf", tmp_path / "link", tmp_path / "behind"
     elf.write_bytes(EXAMPLE.read_bytes())
     assert main(["encode", "-q", str(elf)]) == 0
@@ -352,7 +352,7 @@ def test_what_stands_at_the_place_of_the_output(tmp_path: Path, capsys: pytest.C
 def test_what_can_be_read_only_once(
     pack: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Standard input and a pipe give what a file gives, raw BTF or an ELF file; messages do not name a copy."""
+    """Standard input and a pipe give the same as a file, with raw BTF or an ELF file. Messages do not name a copy."""
     elf, out = tmp_path / "in.elf", tmp_path / "out"
     elf.write_bytes(EXAMPLE.read_bytes())
     assert main(["encode", "-q", str(elf)]) == 0
@@ -378,7 +378,7 @@ def test_what_can_be_read_only_once(
 
 
 def test_what_is_compressed_is_known_by_its_contents(tmp_path: Path) -> None:
-    """Not by its name. Of raw BTF, OUT is raw BTF; of an ELF file, an ELF file."""
+    """Not by its name. From raw BTF, OUT is raw BTF; from an ELF file, it is an ELF file."""
     elf, out = tmp_path / "in.elf", tmp_path / "out"
     elf.write_bytes(EXAMPLE.read_bytes())
     assert main(["encode", "-q", str(elf)]) == 0

@@ -1,4 +1,4 @@
-"""`pybtf verify`: each rule of the header from both sides, of a header that is otherwise sound."""
+"""`pybtf verify`: each rule about the header from both sides, with a header that is otherwise sound."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LAID_OUT = {"length": 32, "type_off": 4, "str_off": 16, "layout_off": 0, "layout
 
 
 def checked(*, kernel: int = 618, user: bool = True, split: bool = False, little: bool = True, **fields: Any) -> Header:
-    """`size`: of what follows the header, zeros where `at` does not say otherwise."""
+    """`size` is that of what follows the header: zeros, unless `at` says otherwise."""
     words = SOUND | fields
     size = words.get("size", 13)
     order = "<" if little else ">"
@@ -63,7 +63,7 @@ def told(header: Header) -> list[tuple[str, int]]:
         ({"type_off": 4, "str_off": 16, "size": 17}, [("SECTION_GAP", 4)]),
         ({"type_len": 0, "str_off": 0, "size": 1}, [("NO_TYPES", 0)]),
         ({"type_len": 0, "str_off": 0, "size": 1, "user": False}, []),
-        # what is between, over and behind the sections
+        # what is between, in and after the sections
         ({"str_off": 13, "size": 14}, [("SECTION_GAP", 1)]),
         ({"str_off": 11, "str_len": 2}, [("SECTION_OVERLAP", 11)]),
         ({"size": 14}, [("SECTION_GAP", 1), ("STRINGS_NOT_LAST", 0)]),
@@ -71,7 +71,7 @@ def told(header: Header) -> list[tuple[str, int]]:
         ({"size": 11}, [("SECTION_LENGTH", 12), ("STRINGS_NOT_LAST", 0)]),
         ({"str_off": 14}, [("SECTION_OFFSET", 14), ("STRINGS_NOT_LAST", 0)]),
         ({"str_off": 13}, [("SECTION_GAP", 1), ("SECTION_LENGTH", 1), ("STRINGS_NOT_LAST", 0)]),
-        # of two at one place the shorter is first, and offsets are compared as numbers with a sign
+        # of two at one place the shorter comes first, and offsets are compared as signed numbers
         ({"str_off": 0, "str_len": 13}, [("SECTION_OVERLAP", 0)]),
         ({"type_off": 0, "type_len": 0, "str_off": 0, "str_len": 13}, [("NO_TYPES", 0)]),
         ({"type_len": 13, "str_off": 0, "str_len": 0, "split": True}, [("STRINGS_NOT_LAST", 0)]),
@@ -99,7 +99,7 @@ def told(header: Header) -> list[tuple[str, int]]:
         (LAID_OUT | {"layout_len": 0, "layout_off": 99, "type_off": 0, "str_off": 12, "size": 13}, []),
         (LAID_OUT | {"layout_len": 1, "type_off": 1, "str_off": 13, "size": 14, "user": False}, [("LAYOUT_SMALL", 1)]),
         (LAID_OUT | {"length": 31}, [("SECTION_GAP", 4)]),
-        # since there may be one, the strings need not be the last
+        # since there may be a layout, the strings need not be last
         (LAID_OUT | {"layout_len": 0, "str_off": 0, "str_len": 4, "size": 16, "kernel": 700},
          [("STRINGS_NOT_LAST", 0)]),
         (LAID_OUT | {"layout_len": 0, "str_off": 0, "str_len": 4, "size": 16}, []),
@@ -117,7 +117,7 @@ def test_nothing_behind_the_header() -> None:
 
 
 def test_the_most_that_a_program_may_load() -> None:
-    """Kernels make their own in other ways; but their strings have the same bound."""
+    """Kernels build their own BTF in other ways, but its strings have the same limit."""
     for size, large in ((MOST - 24, []), (MOST - 23, [("TOO_LARGE", MOST + 1)])):
         assert told(checked(size=size, type_len=size - 1, str_off=size - 1)) == large
         assert told(checked(size=size, type_len=size - 1, str_off=size - 1, user=False)) == []

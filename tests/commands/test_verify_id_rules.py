@@ -53,7 +53,7 @@ def functions(*names: str, tags: Sequence[int] = ()) -> list[Type]:
 
 
 def test_names_that_are_looked_up() -> None:
-    """A kind, a name and a number that makes the symbol another one; the rest is not for resolve_btfids."""
+    """A kind, a name, and a number that makes the symbol unique. Other symbols are not for resolve_btfids."""
     rows = [("struct__a__1", 0, 1), ("struct__a", 1, 1), ("struct__a__x", 2, 1), ("thing__a__3", 3, 1), ("a", 4, 1)]
     assert checked([0] * 5, rows, structs("a"))["ids"] == 1
     assert checked([0] * 5, [*rows, ("struct__a__b__2", 4, 1)], structs("a", "a__b"))["ids"] == 2
@@ -78,7 +78,7 @@ def test_the_worst_is_told_first() -> None:
 
 
 def test_only_sets_of_pairs_are_of_kfuncs() -> None:
-    """Since 6.9 a flag says so; before, all are. A function outside of a set needs no tag."""
+    """Since 6.9, a flag marks them; before, all count as such. A function outside a set needs no tag."""
     types = functions("f")
     for kind, flag, version, odd in (
         ("set8", 1, 618, True), ("set8", 0, 618, False), ("set8", 0, 608, True), ("set", 1, 618, False),
@@ -91,7 +91,7 @@ def test_only_sets_of_pairs_are_of_kfuncs() -> None:
 
 
 def test_what_is_not_there() -> None:
-    """Its id is 0: a set of kfuncs with one is refused, other things are void."""
+    """Its id is 0. A set of kfuncs that contains it is refused; elsewhere it is void."""
     kfuncs = [("set8__k", 0, 4), ("func__f__1", 2, 2)]
     plain = [("set__k", 0, 2), ("func__f__1", 1, 1)]
     assert found([1, 1, 0, 0], kfuncs, structs("a"))[0][:2] == ("IDS1", REJECTED)
@@ -141,7 +141,7 @@ def test_ids_of_another_link() -> None:
     assert single == ("IDS4", REJECTED, "f", "the file has id 7, and the type is 2: they come from different links")
 
 
-# Where it lies
+# Where the section is
 
 
 def test_sets_in_any_order() -> None:

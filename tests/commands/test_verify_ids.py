@@ -1,4 +1,4 @@
-"""`pybtf verify --btf-ids`: names that are looked up in BTF. fixtures/verify/btf_ids has what resolve_btfids does."""
+"""`pybtf verify --btf-ids`: names looked up in BTF. fixtures/verify/btf_ids records what resolve_btfids does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.conftest import ROOT
 
 FOLDER = ROOT / "fixtures" / "verify" / "btf_ids"
 UNRESOLVED, RESOLVED = FOLDER / "unresolved.elf", FOLDER / "resolved.elf"
-#: Where the words are in .BTF_ids; fixtures/verify/btf_ids/ids.c.
+#: Where the words of fixtures/verify/btf_ids/ids.c are in .BTF_ids.
 KSET, MISSING, KNOWN, PLAIN = 0, 24, 32, 56
 
 Verify = Callable[..., tuple[int, Any]]
@@ -127,7 +127,7 @@ def test_words_that_cannot_be(
 
 
 def test_a_kfunc_without_a_tag(verify: Verify, tmp_path: Path) -> None:
-    """The flag of the set is what makes its members kfuncs, and the tags are in the BTF already."""
+    """The flag of the set makes its members kfuncs, and the tags are already in the BTF."""
     _, (result,) = verify(UNRESOLVED)
     assert not [each for each in result["findings"] if each["rule"] == "IDS3"]
     data = UNRESOLVED.read_bytes()

@@ -1,4 +1,4 @@
-"""`pybtf verify` of BPF objects: their BTF is judged as a loader completes it; load.o as libbpf did."""
+"""`pybtf verify` of BPF objects: their BTF is judged as a loader completes it; load.o as libbpf completed it."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def test_what_a_loader_does_not_find(verify: Run, tmp_path: Path) -> None:
 def test_damage_is_judged_and_said(verify: Run, tmp_path: Path) -> None:
     path = tmp_path / "prog.bpf.o"
     data = bytearray(btf_of([INT, variable("a"), Datasec(".data", 0, (SectionVar(2, 0, 4),))]))
-    data[24 + 7] = 0x1F  # a kind that there is not
+    data[24 + 7] = 0x1F  # a kind that does not exist
     path.write_bytes(bpf_object(bytes(data)))
     status, text = verify(path)
     assert status == 1
@@ -240,11 +240,11 @@ def test_all_else_is_judged_as_it_is(verify: Run, tmp_path: Path) -> None:
         assert "loader completes" not in verify("--loader", loader, path)[1]
 
 
-# Mended
+# Fixed
 
 
 def named(path: Path) -> list[object]:
-    """What `.BTF.ext` says, with names in place of ids."""
+    """The contents of `.BTF.ext`, with names in place of ids."""
     btf, ext = read_object(path)
     assert ext is not None
     said: list[object] = [(each.section, each.offset, btf.type(each.type).name) for each in ext.functions()]
@@ -255,7 +255,7 @@ def named(path: Path) -> list[object]:
 
 
 def test_a_mended_object_is_for_loaders(verify: Run, tmp_path: Path) -> None:
-    """Ids have changed, `.BTF.ext` means the same, and what is extern is extern."""
+    """Ids have changed, but `.BTF.ext` means the same, and what is extern stays extern."""
     path = tmp_path / "out.bpf.o"
     status, text = verify("--fix", path, "--kernel", "5.10", LOAD)
     assert (status, "accepted (kernel 5.10, loader user; 87 types; as a loader completes it)" in text) == (0, True)

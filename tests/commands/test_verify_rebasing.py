@@ -1,4 +1,4 @@
-"""`pybtf verify --fix --base`: which types of another base are those of a module, and bases that cannot be taken."""
+"""`pybtf verify --fix --base`: which types of another base match those of a module, and bases that cannot be used."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_prototypes_have_parameters_and_a_type() -> None:
 
 
 def test_numbers_have_a_size() -> None:
-    """It matters where they are a part of something; of two, the right one is taken."""
+    """It matters if they are part of something. Of two, the right one is taken."""
     own = module(made([WORD]), Struct("mine", 4, (Member("x", 1, 0),)))
     with pytest.raises(InputError, match="INT int is another there"):
         rebase(own, made([Int("int", 8, 64)]))
@@ -57,7 +57,7 @@ def test_numbers_have_a_size() -> None:
 
 
 def test_what_a_typedef_stands_for_is_embedded() -> None:
-    """Though the module does not refer to it; a pointer behind a typedef ends that."""
+    """Even if the module does not refer to it. A pointer after a typedef ends that."""
 
     def base(size: int, pointer: bool) -> BTF:
         return made([WORD, Struct("inner", size, ()), Typedef("inner_t", 4 if pointer else 2), Ptr(2)])

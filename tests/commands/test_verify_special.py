@@ -1,4 +1,4 @@
-"""`pybtf verify`: fields that kernels know by the name of their type, by version, as btf_parse_fields looks at them."""
+"""`pybtf verify`: fields that kernels know by the name of their type, by version, as btf_parse_fields treats them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_other_lock_is_known_since_6_15() -> None:
 
 
 def pointers(tag: str, count: int = 1, *, volatile: bool = False) -> Maker:
-    """A struct with a counter, and an array of tagged pointers to a struct."""
+    """A struct with a counter and an array of tagged pointers to a struct."""
     made = known("bpf_refcount").struct("object", 4, ("x", 1, 0)).add(TYPE_TAG, tag, 4).add(PTR, 0, 5)
     made.add(VOLATILE, 0, 6).add(ARRAY, 0, 0, 7 if volatile else 6, 1, count)
     return made.struct("s", 8 + 8 * count, ("count", 3, 0), ("p", 8, 64))
@@ -59,14 +59,14 @@ def test_tags_of_pointers() -> None:
 
 
 def test_pointers_count_by_themselves() -> None:
-    """Also where nothing else is known to the kernel by its name."""
+    """Even if the kernel recognises nothing else by its name."""
     made = Maker().struct("object", 4, ("x", 1, 0)).add(TYPE_TAG, "kptr", 2).add(PTR, 0, 3)
     made.struct("s", 96, *((f"p{n}", 4, 64 * n) for n in range(12)))
     assert answers(made, 611, 612) == [0, E2BIG]
 
 
 def test_what_pointers_lead_to() -> None:
-    """A struct, whatever stands in front of it."""
+    """A struct, through any typedefs and qualifiers."""
     qualified = known("bpf_refcount").struct("object", 4, ("x", 1, 0)).add(TYPEDEF, "t", 4).add(CONST, 0, 5)
     qualified.add(VOLATILE, 0, 6).add(RESTRICT, 0, 7).add(TYPE_TAG, "kptr", 8).add(PTR, 0, 9)
     assert answers(qualified.struct("s", 16, ("count", 3, 0), ("p", 10, 64)), 612) == [0]
@@ -99,7 +99,7 @@ def test_bit_fields_beside_a_field() -> None:
 
 
 def test_they_are_looked_at_if_nothing_else_is_wrong() -> None:
-    """Before a lock is looked for, references have to be right."""
+    """References must be right before a lock is looked for."""
     made = known("bpf_spin_lock").struct("s", 8, ("a", 3, 0), ("b", 3, 32))
     assert answers(made, 602) == [E2BIG]
     judged = judge(made.add(PTR, 0, 99).make(), USER, 602)
@@ -112,7 +112,7 @@ def test_fields_next_to_each_other() -> None:
 
 
 def test_a_struct_in_two_containers_has_a_counter() -> None:
-    """Or else it would be freed by one while it is in the other."""
+    """Otherwise it would be freed through one while it is in the other."""
     for counted, answer in ((True, 0), (False, EINVAL)):
         made = known("bpf_list_node", "bpf_rb_node", "bpf_refcount")
         members = [("l", 3, 0), ("r", 4, 192), ("count", 5, 448)]
@@ -125,7 +125,7 @@ def test_only_pointers_and_roots_may_be_in_arrays() -> None:
 
 
 def listed(node_at: int = 0) -> Maker:
-    """A list, of a struct that comes behind the one that has it."""
+    """A list of a struct that comes after the struct with the list."""
     made = known("bpf_list_head", "bpf_list_node", "bpf_spin_lock")
     made.struct("s", 24, ("head", 3, 0), ("lock", 5, 128)).add(DECL_TAG, "contains:item:node", 6, 0)
     return made.struct("item", 40, ("node", 4, 8 * node_at))
@@ -144,7 +144,7 @@ def test_a_tree_has_nodes_of_its_own(node: str, answer: int) -> None:
 
 @pytest.mark.parametrize(("held", "answer"), [(False, 0), (True, ELOOP)])
 def test_what_is_held_may_hold_others_once(held: bool, answer: int) -> None:
-    """A list of what has lists is in order, unless it is in something that another list holds."""
+    """A list of structs with lists is allowed, unless it is itself in a struct that another list holds."""
     made = known("bpf_list_head", "bpf_list_node", "bpf_spin_lock")
     node = (("node", 4, 192),) if held else ()
     made.struct("s", 48, ("head", 3, 0), ("lock", 5, 128), *node).add(DECL_TAG, "contains:item:node", 6, 0)

@@ -1,5 +1,5 @@
-"""`pybtf why`: for each reason a small file whose DWARF is written for it, and what is said then; and on all fixtures,
-that the verdicts are those of the encoding, name by name.
+"""`pybtf why`: for each reason, a small file with DWARF written for it, and the answer; and for all fixtures, a check
+that the verdicts agree with the encoding, name by name.
 """
 
 from __future__ import annotations
@@ -138,13 +138,13 @@ def test_a_verdict_for_each_reason(path: Path, name: str) -> None:
 
 
 def test_each_reason_has_its_case(path: Path) -> None:
-    """All but those that need true signatures, several files, an object where a section begins, or compilers' BTF."""
+    """Except those that need true signatures, several files, an object at a section's start, or compilers' BTF."""
     covered = {found.reason for found in pybtf.why(path, *VERDICTS, jobs=1)}
     assert (FUNCTIONS.keys() | VARIABLES.keys()) - covered == {"renamed", "unnamed", "size", "ambiguous_symbol"}
 
 
 def test_evidence(path: Path) -> None:
-    """What the descriptions say that decided."""
+    """The contents of the descriptions that decided."""
     found = {each.name: each.evidence or {} for each in pybtf.why(path, *VERDICTS, jobs=1)}
     assert [row["function"] for row in found["tiny"]["inlined"]["by"]] == ["caller"]
     assert found["tiny"]["inlined"]["by"][0]["in_btf"]
@@ -174,7 +174,7 @@ def test_evidence(path: Path) -> None:
 
 
 def test_no_advice_says_where_something_is_printed() -> None:
-    """Advice is printed last, and is a text of its own in JSON."""
+    """Advice is printed last, and is a separate text in JSON."""
     assert not [text for text in ADVICE.values() if "below" in text or "above" in text]
 
 
@@ -227,7 +227,7 @@ def test_registers_that_no_compiler_has_changed(prototype: str, register: str, s
     ],
 )
 def test_copies_of_a_function_of_a_header(places: list[tuple[str, int, str] | None], advised: str) -> None:
-    """They cannot be renamed one by one; nor does it help to make them static inline, which they are."""
+    """They cannot be renamed one by one; and making them static inline does not help, because they are."""
     rows = [{} if place is None else dict(zip(("file", "line", "unit"), place, strict=True)) for place in places]
     told = words.advice("function", "ambiguous_address", {"addresses": rows})
     assert told is not None
@@ -248,7 +248,7 @@ ELSEWHERE = "Ask the file that defines it"
     ids=["kernel", "module", "with_libraries"],
 )
 def test_who_defines_what_is_only_declared(tmp_path: Path, write: dict[str, Any], advised: dict[str, str]) -> None:
-    """Of a kernel there is no other file to be asked, and of what has a symbol neither."""
+    """For a kernel there is no other file to look at, nor for something that has a symbol."""
     declared = ("declaration", "flag", 1)
     children = [
         INT, subprogram("called", None, declared), subprogram("coded", None, declared),
@@ -269,7 +269,7 @@ def test_who_defines_what_is_only_declared(tmp_path: Path, write: dict[str, Any]
 
 @pytest.mark.parametrize("kind", ["ET_EXEC", "ET_REL"])
 def test_another_name_for_code_that_is_only_declared(tmp_path: Path, run_cli: RunCli, kind: str) -> None:
-    """As `init_module` of each module is."""
+    """Like `init_module` in each module."""
     declared = ("declaration", "flag", 1)
     children = [
         INT, subprogram("mine", 16), subprogram("other", None, declared), subprogram("__pi_mine", None, declared),
@@ -284,7 +284,7 @@ def test_another_name_for_code_that_is_only_declared(tmp_path: Path, run_cli: Ru
     assert "A kprobe needs none." in (other.advice or "")
     shown = run_cli("why", "other", path).stdout
     assert "\n  the same code as mine, which is in BTF\n  described: the unit unit.c\n" in shown
-    if kind == "ET_EXEC":  # in a relocatable file the address in this DWARF is that of another place
+    if kind == "ET_EXEC":  # in a relocatable file, the address in this DWARF is a different place
         assert "DWARF describes its code as mine" in prefixed.verdict
         assert "after it was compiled" in (prefixed.advice or "")
 
@@ -312,7 +312,7 @@ def test_kfuncs_are_not_tagged_without_the_feature(path: Path) -> None:
 
 
 def test_true_signatures_change_verdicts(path: Path) -> None:
-    """With that feature the clone is in BTF, by the name of its symbol."""
+    """With that feature, the clone is in the BTF, under the name of its symbol."""
     names = pybtf.encode(path, features="+true_signature", lang_exclude="rust", jobs=1).btf
     assert names.by_name("dropped.constprop.0") is not None
     found = pybtf.why(path, "dropped", "dropped.constprop.0", features="+true_signature", jobs=1)
@@ -321,7 +321,7 @@ def test_true_signatures_change_verdicts(path: Path) -> None:
 
 
 def test_what_a_clone_is_made_of(path: Path, run_cli: RunCli) -> None:
-    """The reason in words; JSON has its name."""
+    """The text has the reason in words; JSON has its name."""
     shown = run_cli("why", "dropped.constprop.0", path).stdout
     assert "\n  dropped is not in BTF either: the only code is a clone with optimised parameters\n" in shown
     (found,) = pybtf.why(path, "dropped.constprop.0", jobs=1)
@@ -370,7 +370,7 @@ def inquiry_of(path: Path, **options: Any) -> tuple[dict[str, Any], pybtf.Report
 
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.name)
 def test_the_verdicts_are_those_of_the_encoding(path: Path) -> None:
-    """Name by name what `encode` writes, and in sum what its report counts."""
+    """Name by name, they say what `encode` writes; in sum, they say what its report counts."""
     features = ["default", "+global_var", "+true_signature"][len(path.name) % 3]
     try:
         encoded = pybtf.encode(path, jobs=1, features=features, lang_exclude="rust")
@@ -393,7 +393,7 @@ def test_the_verdicts_are_those_of_the_encoding(path: Path) -> None:
         reason: totals[trace] for trace, reason in VARIABLE_TRACES.items() if reason != "language" and totals[trace]
     }
     of_report = {reason: n for reason, n in report.variables.left_out.items() if reason != "unnamed"}
-    if path.name.startswith(("48_lto.", "49_c")):  # has variables without a name, which cannot be asked for
+    if path.name.startswith(("48_lto.", "49_c")):  # has nameless variables, which cannot be asked for
         assert all(n <= of_report[reason] for reason, n in of_variables.items())
     else:
         assert of_variables == of_report
@@ -420,7 +420,7 @@ def test_patterns(path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["add<[usize; 4]>", "struct Pair<[u8; 2]>", "Only<[u8; 2]>"])
 def test_a_name_wins_over_the_pattern_that_it_looks_like(tmp_path: Path, name: str) -> None:
-    """Names of Rust: a function, a type, and a type of a unit that is left out."""
+    """Rust names: a function, a type, and a type in a unit that is left out."""
     own = [
         INT, subprogram("add<[usize; 4]>", 16), subprogram("add<u>", 32),
         named("structure_type", "Pair<[u8; 2]>", ("byte_size", "data1", 4)),
@@ -440,7 +440,7 @@ def test_a_name_wins_over_the_pattern_that_it_looks_like(tmp_path: Path, name: s
 
 
 def test_a_damaged_unit_that_is_left_out_does_not_matter(tmp_path: Path) -> None:
-    """Units in other languages are only read for their names."""
+    """Units in other languages are read only for their names."""
     children: list[Die | bytes] = [named("base_type", "u8", ("byte_size", "data1", 1)), b"\x7f\xff\xff"]
     rust = die("compile_unit", ("name", "string", "lib.rs"), ("language", "data1", 0x1C), children=children)
     path = tmp_path / "vmlinux"
@@ -452,7 +452,7 @@ def test_a_damaged_unit_that_is_left_out_does_not_matter(tmp_path: Path) -> None
 
 
 def test_what_is_inlined_into_another_unit(tmp_path: Path) -> None:
-    """As after link-time optimisation: where units are one, all are searched for callers."""
+    """As after link-time optimisation: if units are merged, all are searched for callers."""
     tiny = subprogram("tiny", None, ("inline", "data1", 3), label="tiny")
     copy = die("inlined_subroutine", ("abstract_origin", "ref_addr", "tiny"))
     path = tmp_path / "x.elf"

@@ -1,4 +1,4 @@
-"""`pybtf why`: what belongs to the evidence and what does not, how much of it is given, and lists of names."""
+"""`pybtf why`: what belongs to the evidence, how much of it is given, and lists of names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def part(*starts: int) -> tuple[str, str, Any]:
 
 
 def test_only_what_decided_has_a_place(tmp_path: Path) -> None:
-    """The function is declared as well, and a variable has its name."""
+    """The function is also declared, and a variable has its name."""
     other = named("variable", "f", RETURNS, ("location", "exprloc", [("reg5",)]))
     declared = subprogram("f", None, RETURNS, DECLARED)
     unnamed = subprogram("f", 16, RETURNS, children=[parameter("a", "long"), parameter(None, "long")])
@@ -46,7 +46,7 @@ def test_only_what_decided_has_a_place(tmp_path: Path) -> None:
 
 
 def test_a_copy_is_one_of_this_instance(tmp_path: Path) -> None:
-    """There are others of the same name in the unit: another instance with a copy, and code without an instance."""
+    """The unit has others of the same name: another instance with a copy, and code without an instance."""
     children = [
         INT, LONG, abstract("f", "one"), copy("one", 16, a=4, b=5), abstract("f", "two"), copy("two", 32, a=1, b=2),
         subprogram("f", 48, RETURNS, children=[parameter("a", "long", register(8))]),
@@ -60,7 +60,7 @@ def test_a_copy_is_one_of_this_instance(tmp_path: Path) -> None:
 
 
 def test_a_parameter_that_only_the_copy_has(tmp_path: Path) -> None:
-    """Nothing says which one of the source it is."""
+    """Nothing says which parameter of the source it is."""
     strange = die("formal_parameter", ("name", "string", "x"), ("type", "ref4", "long"), register(1))
     code = subprogram(None, 16, origin("f"), children=[die("formal_parameter", origin("f.b"), register(5)), strange])
     (found,) = why(tmp_path, [unit([INT, LONG, abstract("f"), code])], at(f=16), "f")
@@ -98,7 +98,7 @@ def test_code_in_parts_without_a_symbol_begins_with_the_first(tmp_path: Path) ->
 
 
 def test_a_variable_is_where_its_section_has_it(tmp_path: Path) -> None:
-    """Not the one before it; and a function of its name is no description of it."""
+    """Not the variable before it; and a function of its name is not a description of it."""
 
     def variable(name: str, at: int, *more: Any) -> Die:
         return named("variable", name, RETURNS, ("location", "exprloc", [("addr", X86.percpu + at)]), *more)
@@ -127,7 +127,7 @@ def test_a_variable_is_where_its_section_has_it(tmp_path: Path) -> None:
 
 
 def test_not_all_descriptions_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of code in parts, of which the core knows no address, count as compiled only if they are."""
+    """Those of code in parts, whose address the core does not know, count as compiled only if they are looked at."""
     units = [
         unit([INT._replace(label=f"int{n}"), subprogram("f", None, ("type", "ref4", f"int{n}"), part(16 * n, 96))])
         for n in range(1, 4)
@@ -154,7 +154,7 @@ def test_copies_are_counted_up_to_a_bound(
 
 
 def test_parts_are_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And not more than twenty: here two."""
+    """And there are at most twenty; here, two."""
     monkeypatch.setattr("pybtf.explain.functions.MOST", 2)
     children = [INT, subprogram("f", None, RETURNS, INLINE)]
     (found,) = why(tmp_path, [unit(children)], at(f_dot_part_dot_2=96, f_dot_part_dot_0=128, f_dot_part_dot_1=112), "f")
@@ -188,7 +188,7 @@ def test_a_list_has_the_answers_of_single_names(path: Path) -> None:
 
 
 def test_a_name_that_looks_like_a_pattern_is_that_name(tmp_path: Path) -> None:
-    """Rust's names have brackets. In a list, and by itself."""
+    """Rust's names have brackets. Both in a list and by itself."""
     units = [unit([INT, *(subprogram(name, None, RETURNS, INLINE) for name in ("add<[u8]>", "add<u>"))])]
     file = tmp_path / "vmlinux"
     file.write_bytes(kernel(units, symbols=[COUNTER, *at(f=16)]).data)
@@ -211,7 +211,7 @@ def test_a_pattern_that_matches_nothing(path: Path) -> None:
 
 
 def test_the_rows_of_the_summary(path: Path) -> None:
-    """Names that are left out have descriptions in the DWARF; those that are not there have no count."""
+    """Names that are left out have descriptions in the DWARF; those that do not exist have no count."""
     rows: list[dict[str, Any]] = []
     inquire(str(path), kernel_options(jobs=1), lambda inquiry: rows.extend(summary(inquiry)))
     by = {(row["kind"], row["reason"]): row for row in rows}

@@ -122,7 +122,7 @@ def test_usage(run_cli: RunCli, arguments: tuple[str, ...], said: str) -> None:
 
 
 def test_hostile_names_stay_on_their_line(run_cli: RunCli, tmp_path: Path) -> None:
-    """Of units, functions and parameters; a terminal gets no escape sequences."""
+    """Names of units, functions and parameters. A terminal gets no escape sequences."""
     bad = "f\x1b[31m\nin BTF"
     path = tmp_path / "vmlinux"
     children = [INT, subprogram(bad, 16, children=[parameter(bad, "int", register(4))])]
@@ -136,7 +136,7 @@ def test_hostile_names_stay_on_their_line(run_cli: RunCli, tmp_path: Path) -> No
 
 
 def test_the_report_with_names(run_cli: RunCli, path: Path, tmp_path: Path) -> None:
-    """`encode --report-detail` says of each name what `why` says, and encodes the same."""
+    """`encode --report-detail` says the same about each name as `why`, and encodes the same."""
     report, out = tmp_path / "report.json", tmp_path / "out.btf"
     options = ("-q", "-j1", "--lang-exclude", "rust", "--detached", out)
     run = run_cli("encode", *options, "--report", report, "--report-detail", path)
@@ -153,7 +153,7 @@ def test_the_report_with_names(run_cli: RunCli, path: Path, tmp_path: Path) -> N
 
 
 def test_names_on_a_base(run_cli: RunCli, tmp_path: Path) -> None:
-    """What the base has is in BTF as well, and said to be the base's."""
+    """What the base has is in BTF as well, and is said to belong to the base."""
     from tests.encode.test_split import module
 
     kernel_like = ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf"
@@ -166,8 +166,8 @@ def test_names_on_a_base(run_cli: RunCli, tmp_path: Path) -> None:
 
 
 def test_what_the_file_has_itself_is_not_the_base(run_cli: RunCli, tmp_path: Path) -> None:
-    """Lists and the database are of the file alone. A function of the file is judged by its own code, whatever the base
-    has of that name; one that it only declares is the base's.
+    """Lists and the database are about the file alone. A function of the file is judged by its own code, whatever the
+    base has by that name; a function that is only declared belongs to the base.
     """
     base, file, out = tmp_path / "base.btf", tmp_path / "file", tmp_path / "out.btf"
     report, database = tmp_path / "report", tmp_path / "database"

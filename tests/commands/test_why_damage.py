@@ -1,4 +1,4 @@
-"""`pybtf why` on files that are odd or damaged: all that is asked ends, with an answer or one message."""
+"""`pybtf why` on odd or damaged files: every question ends with an answer or one message."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ bad.load()
 
 @pytest.mark.parametrize("name", sorted(load()))
 def test_odd_files(tmp_path: Path, name: str) -> None:
-    """Everything is asked of every file of tests/cases_*.py that can be encoded: nothing is raised."""
+    """Asks everything about every file of tests/builders/cases_*.py that can be encoded: nothing is raised."""
     case = load()[name]
     path = tmp_path / "input"
     case.write(path)
@@ -57,7 +57,7 @@ def test_odd_damage(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 
 
 def test_code_of_a_relocatable_file_is_in_its_sections() -> None:
-    """It has no address yet. The sections are where the encoder has put them, which nobody else can see."""
+    """It has no address yet. Sections are where the encoder puts them, which nobody else can see."""
     path = ROOT / "fixtures" / "bin" / "24_clones.gcc-O2-5-obj.elf"
     found = {each.name: str(each.evidence) for each in pybtf.why(path, "*", jobs=1)}
     assert "'address': '.text+0x60'" in found["sink"]

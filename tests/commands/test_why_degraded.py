@@ -1,4 +1,4 @@
-"""`pybtf why --degrade`: of BTF in which something stands for what BTF cannot express."""
+"""`pybtf why --degrade`: BTF with stand-ins for what BTF cannot express."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def copy(label: str, at: int, **registers: int) -> Die:
 
 
 def at(**places: int) -> list[Symbol]:
-    """Symbols of functions; `_dot_` stands for a dot."""
+    """Symbols of functions; `_dot_` means a dot."""
     return [Symbol(name.replace("_dot_", "."), TEXT + place, 16) for name, place in places.items()]
 
 
@@ -56,7 +56,7 @@ def evidence(answer: pybtf.Answer) -> dict[str, Any]:
 
 
 def test_of_several_copies_the_last_says_where_parameters_are(tmp_path: Path) -> None:
-    """The abstract instance has learnt its registers from it."""
+    """The abstract instance gets its registers from it."""
     children = [INT, LONG, abstract("f"), copy("f", 16, a=5, b=1), copy("f", 32, a=5, b=2)]
     (found,) = why(tmp_path, [unit(children)], at(f_dot_isra_dot_0=16, f_dot_isra_dot_1=32), "f")
     row = evidence(found)["instances"][-1]
@@ -65,7 +65,7 @@ def test_of_several_copies_the_last_says_where_parameters_are(tmp_path: Path) ->
 
 
 def test_copies_in_other_units_are_not_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each unit that includes the header has an instance and copies of its own, and a look at them takes long."""
+    """Each unit that includes the header has an instance and copies of its own, and reading them takes long."""
     monkeypatch.setattr("pybtf.explain.functions.MOST_COPIES", 1)
     units = [
         unit([
@@ -92,7 +92,7 @@ def test_a_parameter_that_the_copy_does_not_have_is_gone(tmp_path: Path) -> None
 
 
 def test_a_prototype_with_other_names_counts_as_the_same(tmp_path: Path) -> None:
-    """Nothing differs in it then; and it comes last, whatever was seen first."""
+    """Then no difference is reported, and it comes last, whichever was seen first."""
     units = [
         unit([
             INT._replace(label=f"int{n}"), LONG._replace(label=f"long{n}"),
@@ -114,7 +114,7 @@ def test_a_prototype_with_other_names_counts_as_the_same(tmp_path: Path) -> None
 
 
 def test_descriptions_are_counted_by_what_they_are(tmp_path: Path) -> None:
-    """A variable of the same name is none of a function."""
+    """A variable of the same name is not a description of a function."""
     children = [
         INT, LONG, abstract("f"), subprogram("f", None, RETURNS, ("declaration", "flag", 1)), copy("f", 16, a=5, b=4),
         named("variable", "f", RETURNS, ("location", "exprloc", [("reg5",)])),
@@ -137,7 +137,7 @@ def test_functions_of_one_name_in_a_unit_count_as_one_caller(tmp_path: Path) -> 
 
 
 def test_a_name_with_a_dot_has_descriptions_of_its_own(tmp_path: Path) -> None:
-    """Go's have. The symbol counts as one of `main`, as symbols of clones do."""
+    """Go has such names. The symbol counts as one of `main`, as symbols of clones do."""
     (found,) = why(tmp_path, [unit([INT, subprogram("main.run", 16, RETURNS)])], at(main_dot_run=16), "main.run")
     assert evidence(found)["descriptions"]["compiled"] + evidence(found)["descriptions"]["abstract"] == 1
 
@@ -174,7 +174,7 @@ def test_a_variable_of_another_section_is_not_per_cpu(tmp_path: Path) -> None:
     ],
 )
 def test_padding_is_in_front_of_a_function(tmp_path: Path, name: str, reason: str) -> None:
-    """The whole name says of which. A function may be called so, too."""
+    """The whole name says which function it belongs to. A function may be called like that, too."""
     symbols = at(f=32, f_dot_part_dot_0=64, __pfx_f=16, __pfx_lonely=80, __pfx_lonely_dot_isra_dot_0=96)
     symbols += at(__pfx_f_dot_part_dot_0=48, __pfx_lonely_dot_part_dot_0=112)
     (found,) = why(tmp_path, [unit([INT, subprogram("f", 32, RETURNS)])], symbols, name)
@@ -197,7 +197,7 @@ def test_an_address_behind_a_section_is_not_in_it(tmp_path: Path) -> None:
 
 
 def test_undefined_symbols_are_of_no_function(tmp_path: Path) -> None:
-    """What is linked with libraries has them, at 0 or in the table for calls. Absolute values are no such symbols."""
+    """Programs linked with libraries have them, at 0 or in the table for calls. Absolute values are no such symbols."""
     declared = subprogram("calls", None, RETURNS, ("declaration", "flag", 1))
     undefined = [Symbol(f"{name}@V_2.2.5", section=SHN_UNDEF) for name in ("puts", "exit")]
     undefined += [Symbol("calls", TEXT + 16, section=SHN_UNDEF), Symbol("fixed", 64, section=SHN_ABS)]
@@ -276,7 +276,7 @@ def test_six_symbols_are_told() -> None:
 
 
 def test_advice_follows_the_evidence() -> None:
-    """Where there is none, a line is all."""
+    """Without evidence, there is only one line."""
     assert said({}, advice="word " * 30) == [f"  {'word ' * 22}".rstrip(), f"  {'word ' * 8}".rstrip()]
     answers = [Answer(name, None, False, "clone", name, "advice") for name in "ab"]
     answers.append(Answer("c", "function", True, None, "c", evidence={}))
@@ -296,7 +296,7 @@ LABELS: dict[str, tuple[str | int, str]] = {
 
 @pytest.mark.parametrize("machine", FLAVOURS)
 def test_symbols_that_are_no_functions(machine: str, tmp_path: Path) -> None:
-    """They are told of, and no name that is like theirs is proposed. What is undefined or names a source is none."""
+    """They are mentioned, and no similar name is proposed. Undefined symbols and names of sources do not count."""
     flavour, path = FLAVOURS[machine], tmp_path / "vmlinux"
     places: dict[str, str | int] = {"outside": SHN_UNDEF, "source": SHN_ABS}
     symbols = [
@@ -312,7 +312,7 @@ def test_symbols_that_are_no_functions(machine: str, tmp_path: Path) -> None:
 
 
 def test_addresses_of_two_bytes(tmp_path: Path) -> None:
-    """Those of functions and variables are in .debug_addr, as clang writes them for AVR with DWARF 5."""
+    """Addresses of functions and variables are in .debug_addr, as clang writes them for AVR with DWARF 5."""
     avr, path = Flavour(32, True, "EM_AVR", 0x1000, 0x2000), tmp_path / "program"
     children = [
         INT,

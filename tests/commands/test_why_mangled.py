@@ -1,4 +1,4 @@
-"""`pybtf why` of functions in Rust and C++, whose symbols are not the names that DWARF has."""
+"""`pybtf why` for functions in Rust and C++, whose symbols differ from the names in DWARF."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def asked(path: Path, *names: str, **options: Any) -> list[pybtf.Answer]:
 
 
 def described(answer: pybtf.Answer) -> tuple[str, str | None] | None:
-    """As what, and where, the code of a symbol is described."""
+    """How and where the code of a symbol is described."""
     row = (answer.evidence or {})["renamed_from"]
     return row and (row["name"], row.get("address"))
 
 
 def test_symbols_of_rust_and_cpp(tmp_path: Path, run_cli: RunCli) -> None:
-    """DWARF has the last of the names in them, of generic functions with the types; and the code tells which it is."""
+    """DWARF has the last of the names in them, with the types of generic functions; the code shows which it is."""
     generic, other = "_RINvNtCsdJ13ReMSUMg_6kernel12module_param9set_paramaEB4_", "_ZN6kernel3newEv"
     rust = written(RUST, subprogram("set_param<u8>", 80), subprogram("set_param<i8>", 16))
     cpp = written(CPP, subprogram("foo", 32), subprogram("new", 96), subprogram("kernel", 112), name="foo.cc")
@@ -65,7 +65,7 @@ def test_symbols_of_rust_and_cpp(tmp_path: Path, run_cli: RunCli) -> None:
 
 
 def test_the_last_of_many_of_one_name(tmp_path: Path) -> None:
-    """Rust has hundreds of functions `fmt` in one unit, of which each further one costs little."""
+    """Rust has hundreds of functions `fmt` in one unit; each further one costs little."""
     symbol = "_RNvXs_NtCs1_4core5errorNtB4_5ErrorNtB5_5Debug5write"
     many = [subprogram("write", 0x1000 + 16 * number) for number in range(150)]
     path = path_of(tmp_path, [written(RUST, *many, subprogram("write", 16))], symbol)
@@ -73,7 +73,7 @@ def test_the_last_of_many_of_one_name(tmp_path: Path) -> None:
 
 
 def test_units_in_c_are_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A function of one of C's headers may have the name in thousands of them."""
+    """A function in a C header may have the name in thousands of them."""
     monkeypatch.setattr(entries, "MOST_UNITS", 1)
     plain = [written(C, subprogram("push", None, INLINE), name=f"{number}.c") for number in range(3)]
     path = path_of(tmp_path, [*plain, written(RUST, subprogram("push", 16))], PUSH)
@@ -92,7 +92,7 @@ def test_as_many_units_are_looked_at_as_take_no_long_time(tmp_path: Path, monkey
 
 
 def test_code_that_stands_for_what_is_inlined_elsewhere(tmp_path: Path) -> None:
-    """Of a unit that is left out, the code has its name from the abstract instance, and that from a method."""
+    """In a unit that is left out, the code gets its name from the abstract instance, and that from a method."""
     holder = named(
         "structure_type", "KVec", ("byte_size", "data1", 1),
         children=[subprogram("push", None, ("declaration", "flag", 1), label="method")],
@@ -104,7 +104,7 @@ def test_code_that_stands_for_what_is_inlined_elsewhere(tmp_path: Path) -> None:
 
 
 def method(*attributes: Any) -> list[Die]:
-    """A method that is inlined, with a copy in front of what it is a copy of: by pahole's rules it has no name."""
+    """An inlined method with a copy that comes before its origin: by pahole's rules it has no name."""
     holder = named(
         "structure_type", "KVec", ("byte_size", "data1", 1),
         children=[subprogram("push", None, ("declaration", "flag", 1), *attributes, label="method")],
@@ -122,7 +122,7 @@ def test_a_linkage_name_tells_where_the_code_does_not(tmp_path: Path) -> None:
 
 
 def test_a_name_of_which_the_compiler_has_made_a_symbol(tmp_path: Path, run_cli: RunCli) -> None:
-    """There is code, though no symbol of the name, and not only where it is inlined."""
+    """There is code of its own, not only inlined copies, but no symbol of that name."""
     path = path_of(tmp_path, [written(RUST, *method(linked(PUSH)))], PUSH, "_RNvCs1_3lib5pushy")
     (found,) = asked(path, "push", lang_exclude="c11")
     assert found.reason == "no_symbol"
@@ -150,7 +150,7 @@ def test_closures_have_no_name(tmp_path: Path) -> None:
 
 
 def test_units_that_are_left_out_by_language(tmp_path: Path) -> None:
-    """It is said which, by what; and that this alone does not help where the symbol is another name."""
+    """The answer says which units and why; and that this alone does not help if the symbol has another name."""
     path = path_of(tmp_path, [written(RUST, subprogram("push", 16), subprogram("plain", 32))], PUSH, "plain")
     symbol, push, plain = asked(path, PUSH, "push", "plain")
     excluded = "Units in rust are left out by --lang-exclude rust, as in builds of kernels."
@@ -172,7 +172,7 @@ def test_units_that_are_left_out_by_language(tmp_path: Path) -> None:
 
 
 def test_names_of_up_to_three_letters(tmp_path: Path) -> None:
-    """A compiler of C writes them into the DIE, and the encoder takes them from there late, if at all."""
+    """A C compiler writes them into the DIE, and the encoder reads them from there late, if at all."""
     var = named("variable", "seq", ("location", "exprloc", [("addr", COUNTER.value)]))
     path = path_of(tmp_path, [written(C, subprogram("add", 16), var)], "add")
     assert [each.reason for each in asked(path, "add", "seq", lang_exclude="c11")] == ["language", "language"]

@@ -1,4 +1,4 @@
-"""The reasons of `pybtf why`: known by the same words to the core, the report, the documents and who asks."""
+"""The reasons of `pybtf why`: the core, the report, the documents and the answers use the same words."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_every_reason_is_described() -> None:
     )
     assert functions == FUNCTIONS
     assert variables.items() <= VARIABLES.items()
-    assert VARIABLES.keys() - variables == {"ambiguous_symbol"}  # of BTF of compilers, which cannot be asked about
+    assert VARIABLES.keys() - variables == {"ambiguous_symbol"}  # about BTF of compilers, which `why` does not cover
     assert types.items() >= TYPES.items()
     assert _SPECIFIC.keys() | {"padding"} == FUNCTIONS.keys() | {IN_BTF}
 

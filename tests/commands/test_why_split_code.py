@@ -1,4 +1,4 @@
-"""`pybtf why` of functions that are split into a hot and a cold part: DIEs with DW_AT_ranges, without DW_AT_low_pc."""
+"""`pybtf why` for functions that are split into a hot and a cold part: DIEs with DW_AT_ranges, without DW_AT_low_pc."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def parts(version: int, form: str, *starts: int) -> tuple[str, str, Any]:
 
 
 def file(version: int, form: str) -> bytes:
-    """`moved`, of which only a clone without the first parameter is left; `twice`, of two units; `kept`; `unnamed`."""
+    """`moved`, of which only a clone without the first parameter is left; `twice`, in two units; `kept`; `unnamed`."""
 
     def ranges(*starts: int) -> tuple[str, str, Any]:
         return parts(version, form, *starts)
@@ -104,12 +104,12 @@ def test_what_the_encoder_leaves_out_is_compiled_as_well(answers: dict[str, pybt
 
 
 def test_ranges_that_are_not_there(answers: dict[str, pybtf.Answer]) -> None:
-    """There is code, but nobody knows where."""
+    """There is code, but its place is unknown."""
     assert evidence(answers, "emptied")["descriptions"] == {"compiled": 1, "abstract": 1, "declarations": 0}
 
 
 def test_the_database_counts_them_as_compiled(tmp_path: Path) -> None:
-    """The encoding knows no address of them (nor does pahole); the DIEs say that there is code."""
+    """The encoder does not know their address (nor does pahole), but the DIEs say that there is code."""
     path = tmp_path / "vmlinux"
     path.write_bytes(file(5, "rnglistx"))
     _, database = encode_in_detail(str(path), kernel_options(jobs=1), names=False, places=True)
@@ -122,7 +122,7 @@ def test_the_database_counts_them_as_compiled(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("section", [".init.text", ".text"])
 def test_several_of_a_name_in_a_module(tmp_path: Path, section: str) -> None:
-    """Symbols have offsets in sections there, DWARF has addresses where the encoder has put these."""
+    """There, symbols have offsets in sections, and DWARF has addresses where the encoder puts the sections."""
     base = {".text": 0x10000, ".init.text": 0x10140}  # by the rules of elf/layout.py
     at = (".text", 16), (section, 32)
     units = [
@@ -137,7 +137,7 @@ def test_several_of_a_name_in_a_module(tmp_path: Path, section: str) -> None:
     ]  # fmt: skip
     path = tmp_path / "x.ko"
     symbols = [Symbol("twice", offset, 16, section=name, bind="LOCAL") for name, offset in at]
-    symbols.append(Symbol("zebra", 64, 16))  # what is last is never ambiguous
+    symbols.append(Symbol("zebra", 64, 16))  # the last one is never ambiguous
     code = Section(".init.text", bytes(256), flags=SHF_ALLOC | SHF_EXECINSTR, align=16)
     path.write_bytes(kernel(units, symbols=symbols, extra_sections=[code], type="ET_REL").data)
     (found,) = pybtf.why(path, "twice", jobs=1)
@@ -149,7 +149,7 @@ def test_several_of_a_name_in_a_module(tmp_path: Path, section: str) -> None:
 
 
 def test_code_in_another_section_of_a_module_is_other_code(tmp_path: Path) -> None:
-    """Though it is at the same offset; and what has got a prefix is found by where its section is."""
+    """Even at the same offset. A symbol with a prefix is found by the place of its section."""
     early = die("subprogram", ("name", "string", "early"), ("low_pc", "addr", 0x10010))
     children = [INT, early]
     path = tmp_path / "x.ko"

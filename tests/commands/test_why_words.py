@@ -1,4 +1,4 @@
-"""`pybtf why`: the words for evidence, and what is evidence of what, where one file has no case of it."""
+"""`pybtf why`: the words for evidence, and what counts as evidence, for cases that no single file has."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def bits(*traces: str) -> int:
 
 
 def test_what_descriptions_without_a_symbol_come_to() -> None:
-    """That a parameter has no name matters only where there is a symbol, and that there is none only where it is so."""
+    """A nameless parameter matters only if there is a symbol, and "no symbol" only if there really is none."""
     assert function_reason(None, bits("unnamed_parameter", "declared")) == "declaration"
     assert function_reason(None, bits("no_symbol", "excluded")) == "no_symbol"
     assert function_reason("unseen", bits("no_symbol")) == "no_description"
@@ -143,7 +143,7 @@ def asked(path: Path, *names: str) -> list[Answer]:
 
 @pytest.mark.parametrize("most", [2, 3])
 def test_of_many_that_match_there_is_no_evidence(path: Path, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of types there is less than of functions, since each is looked for in all units."""
+    """The limit is lower for types than for functions, because each type is looked for in all units."""
     monkeypatch.setattr("pybtf.explain.asking.MOST_IN_FULL", most)
     monkeypatch.setattr("pybtf.explain.asking.MOST_TYPES_IN_FULL", 1)
     assert [each.evidence is not None for each in asked(path, "d*")] == [most == 3] * 3
@@ -176,7 +176,7 @@ def test_what_is_only_declared_has_a_place(path: Path) -> None:
 
 
 def test_a_variable_that_is_defined_is_told_by_its_definition(tmp_path: Path) -> None:
-    """Though it is declared before that, with another type, and not encoded."""
+    """Even if it is declared before that, with another type, and not encoded."""
     declared = named("variable", "v", ("type", "ref4", "long"), ("declaration", "flag", 1))
     defined = named("variable", "v", ("type", "ref4", "int"), ("location", "exprloc", [("addr", 64)]))
     path = tmp_path / "vmlinux"

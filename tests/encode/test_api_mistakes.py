@@ -1,4 +1,4 @@
-"""What the Python API says of arguments that are of another kind than it takes; errors in pools of processes."""
+"""Messages of the Python API for arguments of a wrong kind; errors in process pools."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def builder() -> Any:
     ],
 )
 def test_arguments_of_a_wrong_kind(call: Callable[[], object], said: str) -> None:
-    """Most of them gave the bare error of the statement that stumbled."""
+    """Each must give a message of its own, not the bare error of whichever statement fails."""
     with pytest.raises(pybtf.UsageError) as caught:
         call()
     assert str(caught.value) == said
@@ -220,7 +220,7 @@ def test_a_mistake_adds_nothing() -> None:
 
 
 class Number:
-    """As numpy's: a number of another class than `int`."""
+    """A number of a class other than `int`, as numpy has them."""
 
     def __index__(self) -> int:
         return 1
@@ -244,6 +244,6 @@ def test_numbers_of_another_class() -> None:
     ],
 )
 def test_errors_are_the_same_in_another_process(error: PybtfError) -> None:
-    """A pool of processes pickles them; one that it cannot restore breaks the pool."""
+    """A process pool pickles errors. One that cannot be unpickled breaks the pool."""
     copy = pickle.loads(pickle.dumps(error))
     assert (type(copy), str(copy), copy.args, vars(copy)) == (type(error), str(error), error.args, vars(error))

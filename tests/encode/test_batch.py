@@ -1,6 +1,6 @@
-"""Many files in one run: each gets what a run of its own gives it, and a bad one harms no other.
+"""Many files in one run: each gets the same result as in a run of its own, and a bad file harms no other.
 
-The bytes expected are the reference's (fixtures/split), or, where the reference has no such run, those of single runs.
+The expected bytes are the reference's (fixtures/split) or, where the reference has no such run, those of single runs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BASE = base_path(TARGET)
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A folder as /lib/modules/VERSION: modules in folders, other files, and a link that leads out."""
+    """A folder like /lib/modules/VERSION: modules in folders, other files, and a link that leads out of it."""
     root = tmp_path / "modules"
     for number, name in enumerate(NAMES):
         folder = root / ("kernel", "kernel/net", "updates")[number % 3]
@@ -63,7 +63,7 @@ def modules(tree: Path) -> dict[str, Path]:
 
 @pytest.mark.parametrize("jobs", [1, 2, 5, 100])
 def test_encode_many(jobs: int) -> None:
-    """In the order asked for, the reference's bytes, at any number of workers."""
+    """The results have the requested order and the reference's bytes, for any number of workers."""
     base = pybtf.Base.from_file(BASE)
     names = NAMES * 4
     seen: list[tuple[int, int]] = []
@@ -81,7 +81,7 @@ def test_encode_many(jobs: int) -> None:
 
 
 def test_encode_many_distilled() -> None:
-    """A base given as a path; one that the reference cannot distil fails alone."""
+    """The base is given as a path. A module that the reference cannot distil fails alone."""
     target = "clang"
     names = list(TARGETS[target]["golden"])
     outcomes = pybtf.encode_many(
@@ -180,7 +180,7 @@ def test_a_task_is_told_when_nobody_wants_it_any_more() -> None:
 
 @pytest.mark.parametrize("allowed", [0, 1, 2])
 def test_threads_refused(monkeypatch: pytest.MonkeyPatch, allowed: int) -> None:
-    """Fewer do the same, and no thread is left where there is none."""
+    """Fewer threads give the same results. If none can be started, the work is done without."""
     start = threading.Thread.start
     started: list[threading.Thread] = []
 
@@ -225,7 +225,7 @@ def test_a_file_counts_once(tree: Path) -> None:
 
 
 def test_real_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the standard library resolves them, whatever they lead through."""
+    """They are resolved as the standard library does, whatever they lead through."""
     root = tmp_path / "root"
     (root / "a" / "b").mkdir(parents=True)
     (root / "a" / "b" / "file").write_bytes(b"")
@@ -240,7 +240,7 @@ def test_real_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = ["/".join(three) for three in itertools.product(parts, repeat=3)]
     paths += [f"{start}{path}" for path in paths for start in ("../", "/", f"{root}/")]
     paths += ["a/" * 200 + "file", "../" * 150 + "tmp", ""]
-    paths = [path for path in paths if "loop//" not in path]  # where the standard library forgets what was in front
+    paths = [path for path in paths if "loop//" not in path]  # the standard library forgets what is in front of this
     real_path = RealPaths()
     assert {path: real_path(path) for path in paths} == {path: os.path.realpath(path) for path in paths}
 
@@ -251,7 +251,7 @@ def test_a_folder_without_modules(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_modules_does_not_stop_the_others(tree: Path, tmp_path: Path, run_cli: RunCli) -> None:
-    """Its error is in the report as those of files are, and it takes no name of a result."""
+    """Its error is in the report like the errors of files, and does not take up the name of a result."""
     one, empty, report = modules(tree)["same"], tmp_path / "empty", tmp_path / "report"
     empty.mkdir()
     wanted = f"{empty}: a folder without modules; expected files whose names end in .ko"
@@ -467,7 +467,7 @@ def test_no_output_is_an_input(tmp_path: Path, run_cli: RunCli, arguments: list[
 
 
 def test_hard_links_of_one_file_are_encoded_one_after_the_other(tmp_path: Path, run_cli: RunCli) -> None:
-    """The first is replaced, the others still are what they were."""
+    """The first is replaced, the others stay as they are."""
     content = module(TARGET, "reuse").read_bytes()
     for number in range(3):
         folder = tmp_path / str(number)
@@ -498,7 +498,7 @@ def test_a_base_that_is_none_ends_the_run(tree: Path, run_cli: RunCli) -> None:
 
 
 def test_interrupted(tmp_path: Path) -> None:
-    """Ctrl-C ends the run soon; every result that is there is whole."""
+    """Ctrl-C ends the run soon; every result that exists is complete."""
     folder, out = tmp_path / "modules", tmp_path / "out"
     folder.mkdir()
     data = module(TARGET, "reuse").read_bytes()
@@ -530,7 +530,7 @@ def test_messages(tree: Path, run_cli: RunCli) -> None:
 
 
 def test_what_is_no_failure_of_the_file_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bug must not look like a file that cannot be encoded; that memory runs out is of the file."""
+    """A bug must not look like a file that cannot be encoded. Running out of memory counts as an error of the file."""
     error: Exception = MemoryError()
 
     def fail(*_: object, **__: object) -> None:

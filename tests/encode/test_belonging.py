@@ -1,7 +1,7 @@
-"""Modules and their bases: a module without one, one of another kernel, and BTF read on another's strings.
+"""Modules and their bases: a module without a base, a base of another kernel, and BTF that is read on another base.
 
-Modules are those of fixtures/split, with the sections that make an object a module; the bytes expected are the
-reference's. The rules were measured on all modules of two kernels, as src/pybtf/pipeline/belonging.py says.
+Modules are those of fixtures/split, with the sections that make an object a module. The expected bytes are the
+reference's. The rules were measured on all modules of two kernels; see src/pybtf/pipeline/belonging.py.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def modinfo(release: str) -> bytes:
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """`make("x.ko")`: a module; `release`: for which kernel it says it is."""
+    """`make("x.ko")` makes a module. `release`: the kernel that it says it is for."""
 
     def made(name: str = "x.ko", release: str | None = None, of: str = "reuse") -> Path:
         path = tmp_path / name
@@ -119,7 +119,7 @@ def test_an_object_that_is_no_module_needs_none(run_cli: RunCli, tmp_path: Path)
 
 
 def test_a_folder_of_modules_without_a_base(make: Make, run_cli: RunCli, tmp_path: Path) -> None:
-    """None of it is changed, also not what comes before the module and is none."""
+    """No file in it is changed, not even one that comes before the modules and is not a module."""
     paths = [make(f"tree/{name}.ko") for name in "abc"]
     plain = tmp_path / "tree" / "0.ko"
     shutil.copyfile(module(TARGET, "same"), plain)
@@ -172,7 +172,7 @@ def test_reproduce_asks_as_well(make: Make, run_cli: RunCli, tmp_path: Path) -> 
 
 
 def test_releases(make: Make, vmlinux: Callable[..., Path], run_cli: RunCli, tmp_path: Path) -> None:
-    """Of another release: refused, unless forced. Where one side does not say, there is nothing to compare."""
+    """A base of another release is refused, unless forced. If one side names no release, nothing is compared."""
     path, out = make(release=RELEASE), tmp_path / "out"
     other, own = vmlinux("6.1.0-49-amd64"), vmlinux(RELEASE)
     options = ["--features", FEATURES, "--detached", out]
@@ -194,7 +194,7 @@ def test_releases(make: Make, vmlinux: Callable[..., Path], run_cli: RunCli, tmp
 
 @pytest.mark.parametrize("before", [0, (1 << 18) - 20, (1 << 18) - 1, 1 << 18, 3 << 18])
 def test_where_the_banner_is(vmlinux: Callable[..., Path], before: int) -> None:
-    """Anywhere in `.rodata`, which is read in pieces."""
+    """It is found anywhere in `.rodata`, which is read in pieces."""
     assert pybtf.Base.from_file(vmlinux("7.2.13", before)).release == "7.2.13"
 
 
@@ -213,7 +213,8 @@ STRUCTS = [f"struct_{i}" for i in range(6)]
 
 
 def structs(sizes: dict[str, int], tmp_path: Path, *, kernel: bool) -> Path:
-    """A program with these structs; the kernel is the BTF of one, the module an object with its sections."""
+    """A program with these structs. The BTF of one is the kernel; another, with a module's sections, is the module.
+    """
     flavour = kernelish.FLAVOURS["x86_64"]
     dies = [
         die("structure_type", ("name", "string", name), ("byte_size", "data1", size)) for name, size in sizes.items()
@@ -232,7 +233,7 @@ def structs(sizes: dict[str, int], tmp_path: Path, *, kernel: bool) -> Path:
     ("others", "refused"), [((), 0), (STRUCTS[:3], 0), (STRUCTS[:4], 4), (["task_struct"], 1), (["module"], 1)]
 )
 def test_sizes(others: list[str], refused: int, tmp_path: Path) -> None:
-    """Four structs of another size are too many, and one if a kernel has only one of the name."""
+    """Four structs of another size are too many. A single one is, too, if kernels have only one struct of that name."""
     names = [*STRUCTS, "task_struct", "module"]
     base = structs(dict.fromkeys(names, 8), tmp_path, kernel=True)
     path = structs({name: 16 if name in others else 8 for name in names}, tmp_path, kernel=False)
@@ -265,7 +266,7 @@ def test_btf_on_the_strings_of_another_base(tmp_path: Path) -> None:
     assert split is not None
     base = pybtf.BTF.from_file(BASE)
     assert len(pybtf.BTF.from_bytes(split, base)) == len(pybtf.BTF.from_bytes(split, base, force_base=True))
-    # One letter more in front of all names but the empty one: the same texts lie elsewhere.
+    # One more letter before all names but the empty one: the same texts are at other offsets.
     data = bytearray(BASE.read_bytes())
     start, end = base.header.section("str")
     data[start:end] = b"\0longer" + data[start + 1 : end - 6]
@@ -296,7 +297,7 @@ DISTILLED = [name for target, name in MODULES if target == TARGET and golden(tar
 
 @pytest.mark.parametrize("name", DISTILLED)
 def test_sizes_are_those_of_the_module_before_it_gets_a_base_of_its_own(make: Make, name: str) -> None:
-    """What moves from the base into a distilled module is no type that the module defines."""
+    """Types that move from the base into a distilled module do not count as types that the module defines."""
     encoded = pybtf.encode(make(of=name), base=BASE, features=f"{FEATURES},distilled_base")
     assert encoded.data == golden(TARGET, name, "distilled")
 

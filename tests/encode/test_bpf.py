@@ -1,4 +1,4 @@
-"""BPF objects as clang makes them, `-g` and all: maps, CO-RE, both byte orders. Their BTF is the reference's.
+"""BPF objects as clang makes them with `-g`: maps, CO-RE, both byte orders. Their BTF is the reference's.
 
 Made in `fixtures/bpf` by clang 14 and pahole 1.32:
 
@@ -31,8 +31,8 @@ def test_the_same_bytes(program: str, features: str) -> None:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_in_place(program: str, tmp_path: Path, run_cli: Any) -> None:
-    """clang writes a .BTF of its own, with relocations: pybtf's takes its place, and the relocations go, which would
-    change it. All else stays.
+    """clang writes a .BTF of its own, with relocations. pybtf's replaces it, and the relocations, which would change
+    it, are removed. Everything else stays.
     """
     path = tmp_path / "program.o"
     shutil.copy(FOLDER / f"{program}.o", path)

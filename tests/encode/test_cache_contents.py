@@ -1,4 +1,4 @@
-"""What stands in a cache, whatever its bytes are: places within it, up to the first that is not whole."""
+"""What is found in a cache, whatever its bytes are: places within it, up to the first entry that is incomplete."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def contents(path: Path, content: bytes, *, little: bool = True) -> Found:
 
 
 def written(seed: int, *, little: bool) -> tuple[bytes, list[Found]]:
-    """A cache, and what should be found in it up to each of its parts."""
+    """A cache, and what should be found in it if it ends after each of its parts."""
     random_ = random.Random(seed)
     content = b"h" * HEAD
     payloads: Places = {}
@@ -70,11 +70,11 @@ def test_up_to_what_is_not_whole(behind: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [0, 8, 9, 16, 24, 25, 0xFFFFFFFF, 0xFFFFFFF8, 0x80000000, 1 << 20])
 @pytest.mark.parametrize("magic", [PAYLOAD_MAGIC, RESULT])
 def test_a_size_that_is_a_lie(magic: bytes, size: int, tmp_path: Path) -> None:
-    """It may be one that fits, but nothing is ever found beyond the end."""
+    """A wrong size may happen to fit, but nothing is ever found past the end."""
     head = struct.pack("<4sI16sQ", magic, size, b"d" * 16, 0)
     content = b"h" * HEAD + head + bytes(packed_size(8) - 32)
     payloads, results, end = contents(tmp_path / "cache", content)
-    fits = size <= (8 if magic == PAYLOAD_MAGIC else 24)  # a payload has digests of its blocks in front
+    fits = size <= (8 if magic == PAYLOAD_MAGIC else 24)  # a payload begins with the digests of its blocks
     assert len(payloads) + len(results) == fits
     assert end <= len(content)
     for at, n in (*payloads.values(), *results.values()):

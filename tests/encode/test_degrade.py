@@ -1,4 +1,4 @@
-"""`--degrade`: what stands for what BTF cannot express, units left out, names that kernels take, what is said."""
+"""`--degrade`: stand-ins for what BTF cannot express, units left out, names that kernels accept, and the messages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DATA_MEMBER = ("data_member_location", "data1", 0)
 
 
 def encoded(path: Path, data: bytes, *, features: str = "default", jobs: int = 1) -> Encoded:
-    """`data` cannot be encoded, but with `degrade` it can."""
+    """Encodes `data` with `degrade`, after checking that it cannot be encoded without."""
     path.write_bytes(data)
     with pytest.raises(PybtfError):
         pybtf.encode(path, features=features, jobs=jobs)
@@ -35,7 +35,7 @@ def encoded(path: Path, data: bytes, *, features: str = "default", jobs: int = 1
 
 
 def stand_in(path: Path, *dies: Die, features: str = "default") -> Type:
-    """What the typedef `it` refers to, once these DIEs are encoded; the first of them is what it is of."""
+    """The type that the typedef `it` refers to after encoding. In DWARF, `it` refers to the first of these DIEs."""
     label = dies[0].label or "it"
     first = dies[0]._replace(label=label)
     result = encoded(path, of(INT, *dies[1:], first, typedef("it", label)), features=features)
@@ -48,7 +48,7 @@ def stand_in(path: Path, *dies: Die, features: str = "default") -> Type:
 
 
 def accepted(data: bytes | bytearray | memoryview, path: Path) -> None:
-    """By the rules of all kernels that know the kinds."""
+    """Checks that all kernels that know the kinds would accept the BTF."""
     raw = path.with_suffix(".btf")
     raw.write_bytes(data)
     assert main(["verify", str(raw)]) == 0
@@ -139,7 +139,7 @@ def test_members_without_a_place(path: Path) -> None:
 
 
 def lost(path: Path, *dies: Die) -> tuple[list[str], pybtf.BTF]:
-    """What was lost of DIEs that can be encoded without `degrade` as well."""
+    """What is lost of DIEs that can also be encoded without `degrade`."""
     path.write_bytes(of(INT, *dies))
     result = pybtf.encode(path, degrade=True)
     accepted(result.data, path)
@@ -148,7 +148,7 @@ def lost(path: Path, *dies: Die) -> tuple[list[str], pybtf.BTF]:
 
 @pytest.mark.parametrize("size", [0, 3, 5, 17, 32])
 def test_numbers_of_odd_sizes(path: Path, size: int) -> None:
-    """pahole writes an int of 4 bytes, whatever is around it."""
+    """pahole writes an int of 4 bytes, even where that does not fit."""
     what, btf = lost(path, base("odd", size, 7, label="odd"), typedef("it", "odd"))
     assert what == ["number of an odd size"]
     it = btf.by_name("it")
@@ -179,7 +179,7 @@ def test_members_that_reach_out(path: Path) -> None:
 
 
 def test_what_must_have_a_type(path: Path) -> None:
-    """`nullptr_t` of C++ is a type of which DWARF only says the name: void to BTF, and so to pahole."""
+    """DWARF gives only the name of `nullptr_t` of C++. To BTF, and so to pahole, it is void."""
     null = named("unspecified_type", "decltype(nullptr)", label="null")
     const = die("const_type", ("type", "ref4", "null"), label="const")
     m = named("member", "m", ("type", "ref4", "const"), DATA_MEMBER)
@@ -208,12 +208,12 @@ def test_what_must_have_a_type(path: Path) -> None:
     assert isinstance(t, Typedef)
     of_pointer = btf.type(t.type)
     assert isinstance(of_pointer, Ptr)
-    assert of_pointer.type == 0  # a pointer to void is a pointer
+    assert of_pointer.type == 0  # a pointer to void is still a pointer
     assert btf.by_name("f", Kind.FUNC) is not None
 
 
 def test_bitfields_that_are_no_numbers(path: Path) -> None:
-    """Such as those of `_BitInt(129)`, for whose size there is no INT."""
+    """Such as those of `_BitInt(129)`: there is no INT of this size."""
     big = base("_BitInt(129)", 24, 5, label="big")
     a, b = (
         named("member", name, ("type", "ref4", type_), ("data_bit_offset", "data1", at), ("bit_size", "data1", 5))
@@ -227,7 +227,7 @@ def test_bitfields_that_are_no_numbers(path: Path) -> None:
 
 
 def test_variants(path: Path) -> None:
-    """Rust's enumerations that hold something: the members depend on a discriminant."""
+    """Rust's enumerations with data: the members depend on a discriminant."""
     x = named("member", "x", ("type", "ref4", "int"), DATA_MEMBER)
     part = die("variant_part", children=[die("variant", children=[x])])
     y = named("member", "y", ("type", "ref4", "int"), ("data_member_location", "data1", 4))
@@ -239,7 +239,7 @@ def test_variants(path: Path) -> None:
 
 
 def test_members_of_types_that_are_only_declared(path: Path) -> None:
-    """clang declares a class whose definition it expects in another unit. A pointer to it stays one."""
+    """clang declares a class whose definition it expects in another unit. A pointer to it stays a pointer."""
     declared = named("structure_type", "d", ("declaration", "flag", 1), label="d")
     d = named("member", "m", ("type", "ref4", "d"), DATA_MEMBER)
     to = named("member", "to", ("type", "ref4", "pointer"), ("data_member_location", "data1", 8))
@@ -257,8 +257,8 @@ def test_members_of_types_that_are_only_declared(path: Path) -> None:
 
 
 def test_arrays_of_types_that_are_only_declared(path: Path) -> None:
-    """The array is met before the struct that holds it, and the numbers of the unit before lie where its stand-in
-    will: what is taken for the size of the member decides whether the one behind it is in order.
+    """The array is met before the struct that holds it, and its stand-in gets an index at which the unit before had a
+    number. A wrong size of the member would decide whether the next member is in order.
     """
     declared = named("structure_type", "d", ("declaration", "flag", 1), label="d")
     m = named("member", "m", ("type", "ref4", "array"), ("data_member_location", "data1", 4))
@@ -281,7 +281,7 @@ def test_arrays_of_types_that_are_only_declared(path: Path) -> None:
 
 
 def test_results(path: Path) -> None:
-    """A function may return void, but to kernels neither a typedef of that nor a struct that is only declared."""
+    """A function may return void. Kernels accept neither a typedef of void nor a struct that is only declared."""
     declared = named("structure_type", "d", ("declaration", "flag", 1), label="d")
     const = die("const_type", label="const")
     of_declared = die("subroutine_type", ("type", "ref4", "d"), label="of_declared")
@@ -301,13 +301,13 @@ def test_results(path: Path) -> None:
         "result that is void by another name": 2,
     }
     returned = [each.return_type for each in result.btf if isinstance(each, FuncProto)]
-    assert len(returned) == 2  # that of the struct, and one of void
+    assert len(returned) == 2  # a typedef of the struct, and one of void
     assert sorted(type(result.btf.type(each)).__name__ for each in returned if each) == ["Struct"]
 
 
 @pytest.mark.parametrize(("bound", "lost"), [(0x3FFFFFFE, False), (0x3FFFFFFF, True), (0xFFFFFFFE, True)])
 def test_arrays_of_4_gib(path: Path, bound: int, lost: bool) -> None:
-    """Go points to arrays that are larger than any can be."""
+    """Go has pointers to arrays that are larger than BTF can express."""
     bounds = die("subrange_type", ("upper_bound", "data4", bound))
     array = die("array_type", ("type", "ref4", "int"), children=[bounds], label="array")
     path.write_bytes(of(INT, array, typedef("t", "array")))
@@ -319,7 +319,7 @@ def test_arrays_of_4_gib(path: Path, bound: int, lost: bool) -> None:
 
 
 def test_members_that_no_instance_has_there(path: Path) -> None:
-    """Static ones, as clang describes them in DWARF 4, and empty ones that share the place of another."""
+    """Static members, as clang describes them in DWARF 4, and empty members that share the place of another."""
     first = named("member", "first", ("type", "ref4", "int"), ("data_member_location", "data1", 4))
     static = named("member", "static", ("type", "ref4", "int"), ("external", "flag", 1), ("declaration", "flag", 1))
     empty = named("member", "empty", ("type", "ref4", "e"), DATA_MEMBER)
@@ -413,7 +413,7 @@ def test_names_that_kernels_take(path: Path, name: str, plain: str) -> None:
     ],
 )  # fmt: skip
 def test_functions_that_kernels_have_no_name_for(path: Path, name: str, kept: bool) -> None:
-    """They keep the name of their symbol, or are left out."""
+    """They get the name of their symbol, or are left out."""
     dies = [INT, function(X86, name, offset=16), function(X86, "other", offset=32, label="other")]
     path.write_bytes(of(*dies, extra_symbols=functions(name, "other")))
     result = pybtf.encode(path, jobs=1, degrade=True)
@@ -439,7 +439,7 @@ def test_a_damaged_unit_is_left_out(path: Path) -> None:
 
 
 def damaged_header(at: int, new: bytes) -> bytes:
-    """Three units; in the header of the second these bytes stand instead."""
+    """Three units, with these bytes written into the header of the second."""
     units = [unit(standard(X86)), unit([INT, typedef("other", "int")]), unit([named("typedef", "last")])]
     written = dwarf(units)
     info = written.sections[".debug_info"]
@@ -463,7 +463,7 @@ def test_what_follows_a_unit_without_end_is_lost(path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(BAD))
 def test_damage_of_all_sorts(path: Path, name: str) -> None:
-    """An error as without, or BTF that a kernel takes, the same with any number of workers."""
+    """The outcome is the same error as without, or BTF that a kernel accepts; the same with any number of workers."""
     path.write_bytes(BAD[name].build())
     try:
         result = pybtf.encode(path, degrade=True, jobs=1)
@@ -500,7 +500,7 @@ def test_without_losses_the_bytes_are_the_same(case: test_fixtures.Case) -> None
 
 @pytest.mark.parametrize("version", [each for each in VERSIONS if each >= 504])
 def test_kernels_take_what_is_made_for_them(path: Path, version: int, capsys: pytest.CaptureFixture[str]) -> None:
-    """By the rules of `pybtf verify`; and no feature is left out that the kernel knows."""
+    """They accept it by the rules of `pybtf verify`, and no feature that the kernel knows is left out."""
     name = f"{version // 100}.{version % 100}"
     kinds = {"enum64": Kind.ENUM64, "decl_tag": Kind.DECL_TAG, "type_tag": Kind.TYPE_TAG, "float": Kind.FLOAT}
     had = set()
@@ -536,7 +536,7 @@ def test_for_kernel_on_the_command_line(path: Path, capsys: pytest.CaptureFixtur
         assert main([*arguments, "--for-kernel", wrong]) == 2
 
 
-# what is said
+# messages
 
 REFERENCE = (INT, die("reference_type", ("type", "ref4", "int")))
 

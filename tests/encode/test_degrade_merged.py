@@ -1,4 +1,4 @@
-"""`--degrade` where all units of a file are one: a unit that is damaged is left out, and what refers to it is said."""
+"""`--degrade` if all units of a file are merged: a damaged unit is left out, and lost references to it are reported."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def path(tmp_path: Path) -> Path:
 
 
 def accepted(data: bytes | bytearray | memoryview, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By the rules of all kernels that know the kinds."""
+    """Checks that all kernels that know the kinds would accept the BTF."""
     raw = path.with_suffix(".btf")
     raw.write_bytes(data)
     assert main(["verify", str(raw)]) == 0, capsys.readouterr().out
 
 
 def degraded(path: Path, data: bytes, features: str = MERGED) -> Encoded:
-    """`data` cannot be encoded, but with `degrade` it can; the same by any number of workers."""
+    """Encodes `data` with `degrade`, which is impossible without. Any number of workers must give the same."""
     path.write_bytes(data)
     with pytest.raises(PybtfError):
         pybtf.encode(path, features=features)
@@ -53,7 +53,7 @@ def degraded(path: Path, data: bytes, features: str = MERGED) -> Encoded:
 
 
 def same_as(path: Path, data: bytes, features: str = MERGED) -> bytes:
-    """The BTF of a file that is not damaged."""
+    """The BTF of an undamaged file."""
     sound = path.with_name("sound.elf")
     sound.write_bytes(data)
     return bytes(pybtf.encode(sound, features=features).data)
@@ -73,7 +73,7 @@ def program(*middles: Unit) -> bytes:
     return kernel(dwarf([unit(standard(X86)), *middles, last])).data
 
 
-# which units
+# which units are left out
 
 
 @pytest.mark.parametrize("where", range(3))
@@ -81,7 +81,7 @@ def program(*middles: Unit) -> bytes:
 def test_the_rest_is_that_of_a_file_with_an_empty_unit(
     path: Path, where: int, damage: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is found while DIEs are read, and what only when all of them have been."""
+    """For damage that is found while DIEs are read, and for damage that is found only afterwards."""
     wrong = {
         "a reference": [WRONG],
         "a cycle": [die("subprogram", ("abstract_origin", "ref4", "again"), label="again")],
@@ -110,7 +110,7 @@ def test_many_units_of_all_sorts(path: Path) -> None:
 
 
 def test_a_partial_unit_that_is_damaged(path: Path) -> None:
-    """The unit that imports it stays, and what else it imports."""
+    """The unit that imports it stays, with everything else that it imports."""
 
     def units(*more: Die) -> Dwarf:
         good = Unit(die("partial_unit", label="good", children=[base("short", 2, label="short")]))
@@ -124,7 +124,7 @@ def test_a_partial_unit_that_is_damaged(path: Path) -> None:
 
 
 def test_a_unit_that_imports_is_damaged(path: Path) -> None:
-    """What it imported is imported by the next one."""
+    """The next importing unit imports its partial units."""
 
     def units(*more: Die) -> Dwarf:
         partial = Unit(die("partial_unit", label="partial", children=[base("short", 2, label="short")]))
@@ -136,7 +136,7 @@ def test_a_unit_that_imports_is_damaged(path: Path) -> None:
 
 
 def test_a_chain_of_annotations_that_leads_into_another_unit(path: Path) -> None:
-    """To a place where no DIE begins. Not that unit is damaged."""
+    """The chain leads to a place where no DIE begins. The other unit does not count as damaged."""
     sound = unit([base("short", 2), named("typedef", "x" * 40)])
 
     def units(at: int) -> Dwarf:
@@ -152,7 +152,7 @@ def test_a_chain_of_annotations_that_leads_into_another_unit(path: Path) -> None
 
 
 def test_headers(path: Path) -> None:
-    """A unit of which not even the header can be read, and one whose abbreviations are not there."""
+    """A unit whose header cannot be read, and one whose abbreviations are missing."""
     units = [unit(standard(X86)), unit([INT, typedef("other", "int")]), unit([base("long", 8)])]
     written = dwarf(units)
     info = written.sections[".debug_info"]
@@ -171,7 +171,7 @@ def test_headers(path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(BAD))
 def test_damage_of_all_sorts(path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What can be encoded unit by unit can be encoded merged."""
+    """Files that can be encoded unit by unit can be encoded merged."""
     path.write_bytes(BAD[name].build())
     outcomes = []
     for features in ("default", MERGED):
@@ -193,7 +193,7 @@ def test_nothing_is_left(path: Path) -> None:
         pybtf.encode(path, features=MERGED, degrade=True)
 
 
-# what refers to them
+# references to them
 
 
 def referring(*children: Die) -> Sequence[Unit]:
@@ -241,7 +241,7 @@ def test_references_to_what_is_left_out(path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_functions_lose_what_their_origin_said(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As with GCC's LTO, where code is in other units than types. A function of which all is here stays."""
+    """As with GCC's LTO, which has code and types in different units. A function that is all in one unit stays."""
     code = die(
         "subprogram", ("abstract_origin", "ref_addr", "origin"), ("low_pc", "addr", X86.text),
         ("high_pc", "data4", 16), children=[die("formal_parameter", ("abstract_origin", "ref_addr", "a"))],
@@ -257,7 +257,7 @@ def test_functions_lose_what_their_origin_said(path: Path, capsys: pytest.Captur
 
 
 def test_type_units(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One whose contents are damaged, and one whose header is: what has their signatures refers to nothing."""
+    """One has damaged contents, one a damaged header. References by their signatures lead to nothing."""
     for at, kind in ((0, "contents"), (4, "header")):
         children = [named("structure_type", "s", ("byte_size", "data1", 4), label="s")]
         more = [WRONG] if kind == "contents" else []
@@ -295,7 +295,7 @@ def test_units_of_an_alternate_file(path: Path, needed: bool, capsys: pytest.Cap
     data, other = files(WRONG)
     path.with_name(NAME).write_bytes(other)
     result = degraded(path, data, "default") if needed else None
-    if result is None:  # its root is read, and nothing else
+    if result is None:  # only its root is read
         path.write_bytes(data)
         result = pybtf.encode(path, degrade=True)
     accepted(result.data, path, capsys)
@@ -309,8 +309,8 @@ def test_units_of_an_alternate_file(path: Path, needed: bool, capsys: pytest.Cap
 def test_type_tags_in_an_alternate_file(
     path: Path, needed: str, unit_and_die: tuple[int, int] | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """p1 has a pointer with a tag in p2, which is followed by one in p3. Any of them may be left out: of a pointer that
-    is not read no tag stays, and a chain ends where its next tag would be.
+    """p1 has a pointer with a tag in p2, which is followed by a tag in p3. Any of these units may be left out. A
+    pointer that is not read leaves no tag, and a chain ends before its first missing tag.
     """
     units: list[list[Die]] = [[], [tagged(1, "one")], [tag("one", "two")], [tag("two")]]
     if unit_and_die is not None:
@@ -337,7 +337,7 @@ def test_type_tags_in_an_alternate_file(
 def test_the_unit_of_a_damaged_tag_is_left_out(
     path: Path, own: bool, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Not that of the pointer or struct with the tag, of the file itself or of the alternate file: it has no tag."""
+    """The unit of the pointer or struct, in the file or its alternate file, stays: it only loses the tag."""
     damaged = die("GNU_annotation", ("name", "strp", kind), ("const_value", "strp", Raw(0x00FFFFFF)), label="tag")
 
     def tagged_with(number: int | None, attribute: Any) -> Die:
@@ -367,7 +367,7 @@ def test_the_unit_of_a_damaged_tag_is_left_out(
 
 @pytest.mark.parametrize("n", [20_000])
 def test_many_damaged_units_cost_what_sound_ones_do(path: Path, n: int) -> None:
-    """Each is passed over; that all others are decoded again for each would take hours."""
+    """Each is skipped. Decoding all other units again for each would take hours."""
     first = unit([base(f"x{i}", 4) for i in range(200)])
     path.write_bytes(kernel(dwarf([first, *[unit([INT, WRONG])] * n, unit([INT])])).data)
     start = time.process_time()
@@ -378,7 +378,7 @@ def test_many_damaged_units_cost_what_sound_ones_do(path: Path, n: int) -> None:
 
 @pytest.mark.parametrize("n", [20_000])
 def test_many_functions_on_the_way_to_a_cycle(path: Path, n: int) -> None:
-    """Each that leads into the chain would follow all of it, and each cycle of its own as many links as functions."""
+    """It takes too long to follow the whole chain from each function, or each cycle for as many links as functions."""
     chain = [die("subprogram", ("abstract_origin", "ref4", f"f{i + 1}"), label=f"f{i}") for i in range(n)]
     chain.append(die("subprogram", ("abstract_origin", "ref4", f"f{n}"), label=f"f{n}"))
     own = [die("subprogram", ("abstract_origin", "ref4", f"o{i}"), label=f"o{i}") for i in range(n)]

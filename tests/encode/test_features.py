@@ -1,6 +1,6 @@
-"""Feature lists, against what pahole 1.32 does with the same text under `--btf_features_strict`.
+"""Feature lists, compared with what pahole 1.32 does with the same text under `--btf_features_strict`.
 
-The expectations were read off the reference's output for a small object, one list at a time.
+The expectations were determined from the reference's output for a small object, one list at a time.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def test_commas_alone_are_no_list(lists: tuple[str, ...]) -> None:
 
 
 def test_lists_of_any_length() -> None:
-    """The reference cuts lists at 1024 bytes and then misreads the cut name; pybtf takes the whole."""
+    """The reference cuts lists at 1024 bytes and then misreads the cut name; pybtf takes the whole list."""
     assert on("var," * 1000 + "float") == {"var", "float"}
 
 

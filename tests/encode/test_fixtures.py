@@ -1,7 +1,7 @@
-"""Every committed fixture, with every feature set it was asked with: the same bytes as the reference.
+"""Every committed fixture, with every feature set that the reference was given: the bytes are the same.
 
-Rows whose manifest entry says `later` are cases of a later issue: they are reported as expected failures,
-with the issue, not counted as passed.
+Rows whose manifest entry says `later` belong to a later issue: they are reported as expected failures, with the issue,
+and not counted as passed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MANIFEST: dict[str, Any] = json.loads((HOME / "manifest.json").read_text())
 
 
 class Case(NamedTuple):
-    """One question: a file, a feature set, and the golden file (None: there is nothing to be written)."""
+    """One case: a file, a feature set, and the golden file (None: nothing may be written)."""
 
     elf: Path
     features: str
@@ -59,7 +59,7 @@ def encode(case: Case, jobs: int) -> bytes:
 @pytest.mark.parametrize("case", cases())
 def test_same_bytes_as_the_reference(case: Case, jobs: int) -> None:
     if case.golden is None:
-        # The reference says so on stderr, writes nothing or half, and exits with 0. We do not.
+        # The reference says so on stderr, writes nothing or half of it, and exits with 0. pybtf does not.
         with pytest.raises(InputError) as caught:
             encode(case, jobs)
         assert case.elf.name in str(caught.value)
@@ -69,7 +69,7 @@ def test_same_bytes_as_the_reference(case: Case, jobs: int) -> None:
 
 
 def test_manifest_describes_what_is_there() -> None:
-    """The committed files are those of the manifest, byte for byte, and no others."""
+    """The committed files are exactly those of the manifest, byte for byte."""
     expected = {}
     for entry in MANIFEST["fixtures"]:
         expected[f"bin/{entry['elf']}"] = entry["sha256"]

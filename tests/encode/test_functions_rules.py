@@ -1,6 +1,6 @@
-"""Combining what units observed about functions, against what the reference was seen to do.
+"""Combining what units observed about functions, compared with what the reference was seen to do.
 
-Both tables hold results of pahole 1.32 on assembled x86-64 DWARF, linked, in which one unit has several DIEs of one
+Both tables hold results of pahole 1.32 on assembled and linked x86-64 DWARF in which one unit has several DIEs of one
 function `f`.
 """
 
@@ -20,7 +20,7 @@ Spec = tuple[object, ...]
 
 
 class Classes:
-    """Class records of nested descriptions, each description once."""
+    """Class records made from nested descriptions, each description once."""
 
     def __init__(self) -> None:
         self.records: list[tuple[int, ...]] = []
@@ -82,7 +82,7 @@ FLOAT, FLOAT8, INT_NAMED_FLOAT = (
     (FLOAT_KIND, "float", 8),
     (INT_KIND, "float", 4, 1 << 24 | 32),
 )
-# Struct, declared or defined, and enumeration are named by a key.
+# Keys name structs, declared or defined, and enumerations.
 S = S_DECLARED = S8 = (KEY_STRUCT, "s", 0)
 T = (KEY_STRUCT, "t", 0)
 UNION_S = UNION_S_DECLARED = (KEY_UNION, "s", 0)
@@ -166,7 +166,7 @@ def test_types_match(a: Spec, b: Spec, observed: bool) -> None:
 @pytest.mark.parametrize(
     ("a", "b", "expected"),
     [
-        # Rules of the specification that the table does not show: tags of pointees, records not behind a key.
+        # Rules that the table does not show: tags of pointees, and records that no key names.
         (pointer((TYPE_TAG, "user", INT)), pointer((TYPE_TAG, "rcu", INT)), True),
         (pointer((TYPE_TAG, "user", INT)), pointer(INT), False),
         ((FWD, "s", 0), S, True),
@@ -192,7 +192,7 @@ def test_types_nested_without_end() -> None:
 
 
 def test_prototypes_that_fan_out() -> None:
-    # Each level has the level below it twice on either side: 2 ** 200 pairs, if none were remembered.
+    # Each level refers to the level below it twice, on either side: 2 ** 200 pairs if none were remembered.
     records: list[tuple[int, ...]] = [(TYPEDEF, 9, 0, 0), (TYPEDEF, 9, 1, 0)]
     for level in range(200):
         below = 2 * level + 1
@@ -206,9 +206,9 @@ UNEXPECTED, INCONSISTENT, UNCERTAIN, REORDERED, OPTIMIZED, SIGNATURE_CHANGED = 1
 KINDS = {".": 0, "o": OPTIMIZED, "u": UNEXPECTED}
 EMITTED, BY_UNEXPECTED, BY_INCONSISTENT, BY_UNCERTAIN, BY_REORDERED, BY_OPTIMIZED, BY_AMBIGUOUS = range(1, 8)
 
-# Symbols of `f` (`a@b`: a at the address of b); states: at which symbol (x: elsewhere, -: no address), what is the
-# matter with the only parameter (o: no location, u: another register), and whether it is long or int. Observed, as
-# name and number of the state: with the features `default`, without consistent_func, with true_signature.
+# Symbols of `f` (`a@b`: a at the address of b); states: at which symbol (x: elsewhere, -: no address), what is wrong
+# with the only parameter (o: no location, u: another register), and whether it is long or int. Observed, as name and
+# number of the state: with the features `default`; without consistent_func; with true_signature.
 STATES: list[tuple[str, str, str | None, str | None, str | None]] = [
     ("f", "f . l", "f 0", "f 0", "f 0"),
     ("f", "f o l", "f 0", "f 0", "f 0"),
@@ -273,7 +273,7 @@ def test_states(symbols: str, states: str, default: str | None, anyhow: str | No
 
 
 def combine(states: list[tuple[int, int, int, int]]) -> tuple[list[tuple[str, int, bool, bool, int]], list[int]]:
-    """States over three entries: `a` and `c` with one symbol, `b` with a clone only."""
+    """States over three entries: `a` and `c` with one symbol each, `b` with only a clone."""
     a, b, c = ("a", [("a", 0x10)]), ("b", [("b.isra.0", 0x20)]), ("c", [("c", 0x30)], {"kfunc": 0x5000})
     classes = Classes()
     classes.add(proto(VOID, INT))
@@ -300,7 +300,7 @@ def test_order_is_that_of_names_and_fates_say_why() -> None:
 )
 def test_fates(flags: int, fate: int) -> None:
     assert combine([(0, 0x10, 2, flags)])[1][0] == fate
-    # What any state says counts for the run, except for optimized.
+    # What any state says counts for the run, except "optimized".
     shared = combine([(0, 0x10, 2, 0), (0, 0, 2, flags)])[1][0]
     assert shared == (EMITTED if fate == BY_OPTIMIZED else fate)
 
@@ -319,7 +319,7 @@ def test_kfuncs() -> None:
 
 
 def test_a_clone_under_its_full_name_gets_no_kfunc_tags() -> None:
-    # Observed: no bpf_kfunc tag on FUNC aa.llvm.3, with true_signature and decl_tag_kfuncs.
+    # Observed with true_signature and decl_tag_kfuncs: no bpf_kfunc tag on FUNC aa.llvm.3.
     entries = [("aa", [("aa.llvm.3", 0x10), ("aa", 0x20)], {"ambiguous": True, "kfunc": 1 << 12})]
     emitted, _ = probe_combine(entries, [(0, 0x10, 0, 0)], ProbeClasses([]), true_signature=True)
     assert [row[:4] for row in emitted] == [("aa.llvm.3", 0, True, False)]
@@ -333,7 +333,7 @@ def test_no_full_name_without_an_address() -> None:
 
 
 def test_entries_of_one_name_split_into_runs() -> None:
-    # Two input files have the same function: states with an address sort before the others, across entries.
+    # Two input files have the same function: states with an address sort before those without, across entries.
     entries = [("f", [("f", 0x10)]), ("f", [("f", 0x10)])]
     states = [(0, 0x10, 0, 0), (0, 0, 0, 0), (1, 0x10, 0, 0), (1, 0, 0, UNEXPECTED)]
     emitted, fates = probe_combine(entries, states, ProbeClasses([]))

@@ -1,7 +1,7 @@
-"""What is dropped per unit changes nothing: with all types kept, the same bytes come out.
+"""Dropping repeats per unit changes nothing: with all types kept, the bytes are the same.
 
-The dropping of repeats is a claim about the reference's de-duplication. Here it is put against the same de-duplication
-on everything, with no reference needed: on the compiled fixtures, and on programs made of the same few names with
+Dropping repeats relies on claims about the reference's de-duplication. Here it is compared with the same de-duplication
+of everything, so no reference is needed: on the compiled fixtures, and on programs made of the same few names with
 conflicting definitions (conflicts.py; `tools/compare/keeping.py` tries thousands of them).
 """
 
@@ -92,7 +92,7 @@ def test_neighbours_of_one_that_defines_a_name_besides(tmp_path: Path) -> None:
 
 
 def test_units_with_captured_types_are_not_kept_whole(tmp_path: Path) -> None:
-    """However many units declare what tells their `t` from the odd one, no more of them are kept."""
+    """However many units declare the type that distinguishes their `t` from the odd one, no more of them are kept."""
     path = tmp_path / "program"
     whole = []
     for n in (1, 20):
@@ -102,7 +102,7 @@ def test_units_with_captured_types_are_not_kept_whole(tmp_path: Path) -> None:
     assert whole == [3, 3]
 
 
-#: Beyond those: programs that showed what a rule is for, and the next ones that need one rule more.
+#: Further programs: those that showed what a rule is for, and the next ones, which need one more rule.
 SHOWN = (2010, 2115, 2127, 2163, 2246, 3006, 3414, 3794, 3943, 3966, 4011, 5935, 6108, 8704, 11190, 16506, 18042, 44969)
 SHOWN_BY_USES = (2544, 7449)
 SHOWN_NEAR = (8153197,)
@@ -141,7 +141,7 @@ def test_neighbours_that_showed_a_rule(seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("block", range(5))
 def test_what_uses_conflicting_names(block: int, tmp_path: Path) -> None:
-    """Variables and functions keep the types they refer to from being taken for others."""
+    """Types that variables and functions refer to must not be mistaken for others."""
     path = tmp_path / "program"
     wrong = {}
     for seed in range(BLOCK * block, BLOCK * (block + 1)):
@@ -159,7 +159,7 @@ def depth(expr: Any) -> int:
 
 
 def test_the_programs_are_made_of_what_conflicts() -> None:
-    """Each construct is in more than a few of the programs, so that what they show means something."""
+    """Each construct is in more than a few of the programs. Otherwise their agreement would mean little."""
     constructs = ("fresh", "rec", "array", "union", "proto", "declare", "volatile", "restrict", "typedef")
     wanted = [f"'{name}'" for name in constructs] + ["'enum', 8", "'enum', 4, ()", ", 3)"]
     programs = [program(seed) for seed in range(400)]
@@ -188,7 +188,7 @@ def structs(at: str, **contents: str | None) -> Any:
 
 
 def test_the_same_members_at_other_places(tmp_path: Path) -> None:
-    """The second `x` comes where the first one came, and is almost the same."""
+    """The second `x` is in the same place as the first one, and almost the same."""
     path = tmp_path / "program"
     units = []
     for at, places in ("1", (0, 4)), ("2", (4, 0)):
@@ -217,7 +217,7 @@ def test_a_declaration_is_resolved_by_what_is_certain(tmp_path: Path) -> None:
 
 
 def test_a_declaration_that_nothing_resolves(tmp_path: Path) -> None:
-    """Pointers to the declaration and to the definition of `x` are two types: no comparison has both in reach."""
+    """Pointers to the declaration and to the definition of `x` are two types: no comparison reaches both."""
     path = tmp_path / "program"
     units = [structs("0 ", x="int"), structs("1 ", x=None), structs("2 ", x="")]
     path.write_bytes(kernel(units).data)
@@ -225,7 +225,8 @@ def test_a_declaration_that_nothing_resolves(tmp_path: Path) -> None:
 
 
 def test_the_unit_with_the_declaration_is_kept(tmp_path: Path) -> None:
-    """The first pointer to `x` is to the definition, so that of the first `c`, if dropped, could not meet another."""
+    """The first pointer to `x` is to the definition. If that of the first `c` were dropped, it could not meet another.
+    """
     path = tmp_path / "program"
     units = [structs("0 ", x=""), structs("1 ", x=None, c="*x"), structs("2 ", x="", c="*x"), structs("3 ", x="int")]
     path.write_bytes(kernel(units).data)
@@ -233,7 +234,7 @@ def test_the_unit_with_the_declaration_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_witness_that_is_uncertain_itself(tmp_path: Path) -> None:
-    """`x` is private in one unit; only `c` could bring both of its meanings together, but `y` is contested."""
+    """`x` is private in one unit. Only `c` could bring both of its meanings together, but `y` itself is contested."""
     path = tmp_path / "program"
     units = [
         structs("0 ", x=None, y="", c="*x *y"),
@@ -265,7 +266,7 @@ def test_a_decided_type_goes_with_one_that_is_not(tmp_path: Path) -> None:
 
 
 def test_a_first_type_is_told_from_odd_ones_by_its_own_names(tmp_path: Path) -> None:
-    """`t` of the last unit has `c` defined; what stands for the struct it refers to has it declared."""
+    """`t` of the last unit has `c` defined; what represents the struct that it refers to has it declared."""
     path = tmp_path / "program"
     inner = ("struct", 8, (("n", ("name", "struct", "c", 0), 0, 0),))
     outer = ("struct", 16, (("m0", inner, 0, 0), ("m1", ("name", "struct", "c", 0), 8, 0)))
@@ -281,7 +282,7 @@ def test_a_first_type_is_told_from_odd_ones_by_its_own_names(tmp_path: Path) -> 
 
 
 def test_a_declaration_that_an_undecided_definition_resolves(tmp_path: Path) -> None:
-    """`c` of the fifth unit has `a` declared: it goes to either `c`, and with it the declaration in the first `b`."""
+    """`c` of the fifth unit has `a` declared: it merges with either `c`, and with it the declaration in `b`."""
 
     def to(*names: str) -> Any:
         return 16, tuple((f"m{n}", ("ptr", ("name", "struct", name, 0)), 8 * n, 0) for n, name in enumerate(names))
@@ -299,7 +300,7 @@ def struct(name: str, *types: Expr) -> Item:
 
 
 def to(name: str, n: int = 0) -> Expr:
-    """A pointer to a struct, to number `n` of those that the unit has."""
+    """A pointer to struct number `n` of the unit."""
     return "ptr", ("name", "struct", name, n)
 
 
@@ -308,7 +309,7 @@ def to_array(of: Expr, n: int = 2) -> Expr:
 
 
 def test_a_type_that_reaches_an_undecided_one_by_its_name(tmp_path: Path) -> None:
-    """`c` of the fourth unit goes to either `c`, and the first `d` is there, which reaches it by its name."""
+    """`c` of the fourth unit merges with either `c`, and that unit has the first `d`, which reaches it by its name."""
     path = tmp_path / "program"
     a, c, d = struct("a", to("a")), struct("c", to("a"), to("b")), struct("d", to("a"), to("c"), to("b"))
     path.write_bytes(image([[c, a], [c], [("struct", "a", 16, ()), c], [c, d], [d, c, a]]))
@@ -316,13 +317,15 @@ def test_a_type_that_reaches_an_undecided_one_by_its_name(tmp_path: Path) -> Non
 
 
 CHAR, LONG = ("base", "char"), ("base", "long")
-#: `a` is declared here and defined there before anything odd comes, and so resolved; then a unit has its own `a`.
+#: `a` is declared in one unit and defined in another before anything odd comes, and so resolved; then comes another.
 RESOLVED: list[Unit] = [[struct("e", to("a"))], [struct("e", to("a")), struct("a")]]
 OTHER_A = struct("a", LONG)
 
 
 def test_an_undecided_type_before_a_decided_one(tmp_path: Path) -> None:
-    """The second `c` has `a` declared and goes to the first; the third, which does not, cannot be dropped for it."""
+    """The second `c` has `a` declared and merges with the first. The third does not, so it cannot be dropped as a
+    repeat of it.
+    """
     path = tmp_path / "program"
     c = struct("c", to("a"))
     path.write_bytes(image([*RESOLVED, [c, OTHER_A], [c], [c, struct("a")]]))
@@ -330,9 +333,9 @@ def test_an_undecided_type_before_a_decided_one(tmp_path: Path) -> None:
 
 
 def test_a_pointer_to_an_undecided_type_stands_for_no_other(tmp_path: Path) -> None:
-    """The first pointer to `c` is to an undecided one, which goes to the odd `c`; the other is to the usual one.
+    """The first pointer to `c` is to an undecided one, which merges with the odd `c`; the other is to the usual one.
 
-    The six structs between make the table of candidates grow, so that the odd `c` is the first in its chain.
+    The six structs between them make the table of candidates grow, so that the odd `c` comes first in its chain.
     """
     path = tmp_path / "program"
     c = struct("c", to("a"))
@@ -344,8 +347,8 @@ def test_a_pointer_to_an_undecided_type_stands_for_no_other(tmp_path: Path) -> N
 
 
 def test_what_may_be_taken_for_an_odd_type_resolves_no_declaration(tmp_path: Path) -> None:
-    """`c` with `k` declared is the usual one; that of the fifth unit, which defines `k`, goes to the odd `c`, whose `k`
-    is defined as well. So the declaration of `k` is still there when the last unit but one brings another definition.
+    """`c` with `k` declared is the usual one; that of the fifth unit, which defines `k`, merges with the odd `c`, whose
+    `k` is defined as well. So the declaration of `k` is still unresolved when the last unit but one redefines it.
     """
     path = tmp_path / "program"
     c, d, k = struct("c", to("a"), to("k")), struct("d", to("k")), struct("k")
@@ -356,7 +359,7 @@ def test_what_may_be_taken_for_an_odd_type_resolves_no_declaration(tmp_path: Pat
 
 
 def test_definitions_that_differ_in_elements_of_arrays_tell_nothing_apart(tmp_path: Path) -> None:
-    """The two `c` are taken for one, since the array of the first unit is met in `n`, where the other has its own."""
+    """The two `c` become one, because the array of the first unit is met in `n`, where the other has its own."""
     path = tmp_path / "program"
     c, n = struct("c", to("n"), to("a")), struct("n", to_array(CHAR))
     path.write_bytes(image([[n, struct("a", to_array(CHAR)), c], [c, n, struct("a", to_array(LONG))]]))
@@ -366,7 +369,7 @@ def test_definitions_that_differ_in_elements_of_arrays_tell_nothing_apart(tmp_pa
 @pytest.mark.parametrize("same", [False, True])
 def test_a_pair_of_arrays_among_others(same: bool, tmp_path: Path) -> None:
     """The same, with twenty pairs of structs after it that differ in elements of arrays and are never taken for one.
-    `same`: one of the arrays is that of chars.
+    `same`: one of the arrays is the array of chars.
     """
     path = tmp_path / "program"
     c, n = struct("c", to("n"), to("a")), struct("n", to_array(CHAR))
@@ -377,7 +380,7 @@ def test_a_pair_of_arrays_among_others(same: bool, tmp_path: Path) -> None:
 
 
 def test_a_definition_is_lost_to_one_of_other_elements(tmp_path: Path) -> None:
-    """The second `b` goes to the first, by way of `c`. The third does not, and cannot be dropped for it."""
+    """The second `b` merges with the first, by way of `c`. The third does not, so it cannot be dropped as a repeat."""
     path = tmp_path / "program"
     c, n = struct("c", to("n"), to("b")), struct("n", to_array(CHAR))
     usual, odd = struct("b", to_array(LONG)), struct("b", to_array(CHAR))
@@ -386,7 +389,7 @@ def test_a_definition_is_lost_to_one_of_other_elements(tmp_path: Path) -> None:
 
 
 def test_a_nameless_struct_is_lost_to_one_of_other_elements(tmp_path: Path) -> None:
-    """The same without a name: nothing but the structs around it could tell that the two may be compared."""
+    """The same without a name: only the structs around it could show that the two may be compared."""
 
     def nameless(*types: Expr) -> Expr:
         return "struct", *struct("", *types)[2:]
@@ -399,8 +402,8 @@ def test_a_nameless_struct_is_lost_to_one_of_other_elements(tmp_path: Path) -> N
 
 
 def test_arrays_that_would_become_one(tmp_path: Path) -> None:
-    """The array of the first `b` is not that of the first `a`, but is if it is dropped. Then it is met before the last
-    `a`, whose elements differ.
+    """The array of the first `b` is not that of the first `a`, but becomes it if it is dropped. Then it is met before
+    the last `a`, whose elements differ.
     """
     path = tmp_path / "program"
     x, b = struct("x", to("b"), to("a")), struct("b", to_array(CHAR))
@@ -409,8 +412,8 @@ def test_arrays_that_would_become_one(tmp_path: Path) -> None:
 
 
 def test_an_array_is_taken_for_one_that_others_are_taken_for(tmp_path: Path) -> None:
-    """Each of `a` and `b` has what hides that the other differs: an array that is being compared, an array in which an
-    array differs that `m` hides. No unit has both of the arrays in which either differs first.
+    """Each of `a` and `b` has something that hides the other's difference: an array that is being compared, or an array
+    in which the array that differs is hidden by `m`. No unit has both of the arrays in which either differs first.
     """
 
     def outer(inner: Expr) -> Expr:
@@ -428,8 +431,8 @@ def test_an_array_is_taken_for_one_that_others_are_taken_for(tmp_path: Path) -> 
 
 
 def test_many_pairs_of_arrays_do_not_keep_everything(tmp_path: Path) -> None:
-    """45,000 pairs of the 300 `s` differ in elements of arrays. No unit has both arrays of any, and a look through all
-    types for each pair would use up the effort, so that the units after them were kept whole, too.
+    """45,000 pairs of the 300 `s` differ in elements of arrays. No unit has both arrays of any pair. Searching all
+    types for each pair would use up the allowed steps, and the units after them would be kept whole, too.
     """
     path = tmp_path / "program"
     odd = [[struct("s", to_array(to(f"t{n}"))), struct(f"t{n}", to("s"))] for n in range(300)]
@@ -439,7 +442,7 @@ def test_many_pairs_of_arrays_do_not_keep_everything(tmp_path: Path) -> None:
     assert differences(path) == []
 
 
-#: Enumerations that are taken for each other, though of two classes: of 64 bits and declared; with and without content.
+#: Enumerations that merge although their classes differ: of 64 bits and declared; with and without content.
 ENUMS: dict[str, tuple[list[Item], Expr, Expr]] = {
     "declared": ([("enum", "g", 8, (("G", 0),))], ("name", "enum", "g", 0), ("name", "enum", "g", 0)),
     "empty": ([], ("enum", 4, (("G", 0),)), ("enum", 4, ())),
@@ -448,8 +451,8 @@ ENUMS: dict[str, tuple[list[Item], Expr, Expr]] = {
 
 @pytest.mark.parametrize("which", ENUMS)
 def test_a_declaration_is_resolved_by_a_type_of_another_class(which: str, tmp_path: Path) -> None:
-    """The second `a` goes to the first, by the enumeration they point to, and with it the declaration of `c` to the odd
-    definition, before `b` comes with the usual one.
+    """The second `a` merges with the first, because of the enumeration they point to. This resolves the declaration of
+    `c` to the odd definition, before `b` comes with the usual one.
     """
     enumerations, first, second = ENUMS[which]
     b = struct("b", to("c"), to("c"))
@@ -465,8 +468,8 @@ def test_a_declaration_is_resolved_by_a_type_of_another_class(which: str, tmp_pa
 
 
 def test_odd_types_that_define_different_names_otherwise(tmp_path: Path) -> None:
-    """The `c` of the last unit has `y` declared, and goes to that of the third, which has `x` declared. It differs from
-    that of the second, which has both.
+    """The `c` of the last unit has `y` declared, and merges with that of the third, which has `x` declared. It differs
+    from that of the second, which has both declared.
     """
     path = tmp_path / "program"
     a, c, x, y = struct("a"), struct("c", to("x"), to("y")), struct("x", to("a")), struct("y", to("a"))
@@ -485,8 +488,8 @@ def test_a_typedef_tells_odd_types_from_usual_ones(tmp_path: Path) -> None:
 
 
 def test_a_usual_type_is_met_by_a_wild_one(tmp_path: Path) -> None:
-    """The last unit has `k` twice. By way of its `c` it is compared with those of the units that define `j` and `i`:
-    with two, unless one was dropped. With one, the reference asks whether both are identical, and says no.
+    """The last unit has `k` twice. Through its `c`, it is compared with those of the units that define `j` and `i`:
+    with two, unless one was dropped. If only one is left, the reference asks whether both are identical: no.
     """
     path = tmp_path / "program"
     c, d = struct("c", to("a"), to("j"), to("i")), struct("d", to("j"), to("i"))
@@ -503,7 +506,7 @@ def test_a_usual_type_is_met_by_a_wild_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("of_odd", [False, True])
 def test_a_declaration_that_an_undecided_and_an_odd_type_resolve(of_odd: bool, tmp_path: Path) -> None:
-    """One of the last and the first `c` has `k` declared, the other has it defined; the usual `c` is as the last."""
+    """Of the last and the first `c`, one has `k` declared, the other has it defined; the usual `c` is like the last."""
     path = tmp_path / "program"
     c, k = struct("c", to("a"), to("k")), struct("k")
     between = [struct(f"f{n}") for n in range(6)]
@@ -526,7 +529,7 @@ def test_prototypes_that_mention_more_names_than_a_word_has_bits(tmp_path: Path)
 
 
 def test_prototypes_that_mention_two_names_in_three_ways(tmp_path: Path) -> None:
-    """The third unit defines neither, which is like none of the two before. Of the last ones nothing is new."""
+    """The third unit defines neither, so it is like neither of the two before. The last units bring nothing new."""
     path = tmp_path / "program"
     a, b = struct("a"), struct("b")
     use = ("use", ("ptr", ("proto", to("a"), (("p", to("b")),))))
@@ -538,7 +541,7 @@ def test_prototypes_that_mention_two_names_in_three_ways(tmp_path: Path) -> None
 
 
 def test_a_type_is_decided_by_one_that_is_decided_after_it(tmp_path: Path) -> None:
-    """`d` of the last unit comes first, and differs from the odd one by its `c`, which does so by its `a`."""
+    """`d` of the last unit comes first. It differs from the odd one in its `c`, and that in its `a`."""
     path = tmp_path / "program"
     a, c, d = struct("a"), struct("c", to("a")), struct("d", to("c"))
     path.write_bytes(image([*RESOLVED, [d, c, a], [d, c, OTHER_A], [d, c], [d, c, a, ("use", to("d"))]]))
@@ -547,8 +550,8 @@ def test_a_type_is_decided_by_one_that_is_decided_after_it(tmp_path: Path) -> No
 
 
 def test_a_typedef_of_an_undecided_type(tmp_path: Path) -> None:
-    """`t` is the first of its class. It is of the `c` that the unit's `c` goes to: the odd one, as the six structs make
-    the table of candidates grow.
+    """`t` is the first of its class. It is of the `c` that the unit's `c` merges with: the odd one, because the six
+    structs make the table of candidates grow.
     """
     path = tmp_path / "program"
     a, c, t = struct("a"), struct("c", to("a")), ("typedef", "t", ("name", "struct", "c", 0))
@@ -559,7 +562,7 @@ def test_a_typedef_of_an_undecided_type(tmp_path: Path) -> None:
 
 def test_a_decided_type_goes_with_an_undecided_one_by_way_of_odd_ones(tmp_path: Path) -> None:
     """The `d` of the last unit but one is compared with the odd one before it, and its `c` with an undecided `c`. So
-    that `c` goes to the odd one, and does not stand for the last.
+    that `c` merges with the odd one, and does not represent the last.
     """
     path = tmp_path / "program"
     a, c, d = struct("a"), struct("c", to("a")), struct("d", to("c"))
@@ -578,7 +581,7 @@ def test_a_name_that_is_there_twice_and_that_nothing_refers_to(second: Item, tmp
 
 @pytest.mark.parametrize("places", [(0,), (1,), (3,), (0, 1, 2, 3)])
 def test_units_that_are_left_out(places: tuple[int, ...], tmp_path: Path) -> None:
-    """Of such a unit there is nothing in the class list, wherever it is; the names of the others conflict."""
+    """Such a unit has nothing in the class list, wherever it is; the names of the other units conflict."""
     path = tmp_path / "program"
     units = [structs("0 ", x="int", c="*x"), structs("1 ", x=None, c="*x"), structs("2 ", x="")]
     for place in reversed(places):

@@ -1,4 +1,4 @@
-"""What is left out is counted under its reason: each case of `synthetic.py` has exactly the counts that are named."""
+"""What is left out is counted under its reason: each case of `synthetic.py` has exactly the counts listed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `--degrade` says of what it could not keep: each sort by itself, how often, and some examples."""
+"""What `--degrade` says about losses: each sort of loss separately, how often it occurs, and some examples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ bad.load()
 
 
 def test_each_sort_by_itself(tmp_path: Path) -> None:
-    """In the order in which they are met. Tags, and kinds of what has no name, are sorts of their own."""
+    """In the order in which they are met. Each tag, and each kind of nameless DIE, is a sort of its own."""
     to = ("type", "ref4", "int")
     references = [named("reference_type", f"r{n}", to) for n in range(22)]
     number = die("base_type", ("byte_size", "data1", 2), ("encoding", "data1", 7))
@@ -42,7 +42,7 @@ def test_each_sort_by_itself(tmp_path: Path) -> None:
 
 
 def test_long_names_have_no_middle(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """As in other messages. It was all of the name, of megabytes, in the message and twenty times in the report."""
+    """As in other messages. A name of megabytes must not be in the message once, and in the report twenty times."""
     long = "a\x1b" * 100_000
     short = "a\x1b" * 128 + "..." + "a\x1b" * 128
     path, report = tmp_path / "x.elf", tmp_path / "x.json"
@@ -67,7 +67,7 @@ def test_more_than_are_noted_are_counted(tmp_path: Path) -> None:
 
 
 def test_where_a_unit_is_that_is_left_out(tmp_path: Path) -> None:
-    """Its name, or its place if it has none or cannot be read; and the DIE, of which nothing else is believed."""
+    """Its name, or its place if it has no name or cannot be read; and the DIE, of which only the place is shown."""
     wrong = named("typedef", "t", ("type", "ref4", Raw(0x00FFFFFF)))
     nameless = Unit(die("compile_unit", ("language", "data1", 12), children=[INT, wrong]))
     place = f"at {dwarf([unit(standard(X86)), unit([])]).units[1]:#x} of .debug_info"

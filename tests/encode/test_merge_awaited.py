@@ -1,4 +1,4 @@
-"""Unit values at which nobody has looked before a worker reads the unit: what it takes, asks for and refuses."""
+"""Unit values that nobody has read before a worker reads the unit: what it takes, asks for and refuses."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def all_units() -> tuple[bytes, bytes]:
 
 
 def first_unit() -> tuple[bytes, bytes]:
-    """By its head (core/values/unit_layout.pxd)."""
+    """The first unit, found by its head (core/values/unit_layout.pxd)."""
     values, addresses = all_units()
     head = array("I", values[: 4 * VALUES["head"]])
     assert head[0] < len(values)
@@ -85,7 +85,7 @@ def test_a_part_of_a_file_has_them(tmp_path: Path, jobs: int) -> None:
 
 @JOBS
 def test_what_is_not_where_it_should_be_is_asked_for(tmp_path: Path, jobs: int) -> None:
-    """No file, another size, another content, or nothing that is known."""
+    """The file is missing, has another size or other contents, or is unknown."""
     values, addresses = first_unit()
     wanted, _ = read_back(ONE, "default", values, addresses)
     spoilt = bytearray(values)
@@ -114,7 +114,7 @@ def test_what_is_not_where_it_should_be_is_asked_for(tmp_path: Path, jobs: int) 
 
 
 def test_an_object_has_other_values(tmp_path: Path) -> None:
-    """Of the same size, and under the digest of those that are wanted."""
+    """They have the same size, and the digest of the values that are wanted."""
     values, addresses = first_unit()
     spoilt = bytearray(values)
     spoilt[-2] ^= 1
@@ -126,7 +126,7 @@ def test_an_object_has_other_values(tmp_path: Path) -> None:
 
 
 def test_they_are_not_those_of_one_unit() -> None:
-    """Of none, of several, or of one with other addresses. All is refused where it begins to be wrong."""
+    """They are those of no unit, of several, or of one with other addresses. Each is refused where the fault begins."""
     two, its_addresses = all_units()
     one, addresses = first_unit()
     for values, places, at in (
@@ -144,7 +144,7 @@ def test_they_are_not_those_of_one_unit() -> None:
 
 
 def test_the_first_that_is_wrong_is_said() -> None:
-    """Whichever a worker comes to first."""
+    """The first wrong piece by number is named, whichever a worker meets first."""
     values, addresses = first_unit()
     good = ObjectValues(addresses, values, payload_digest(values))
     bad = ObjectValues(addresses, None, payload_digest(values))

@@ -1,4 +1,4 @@
-"""Values that are read in part: which blocks are not looked at, and that all others are compared."""
+"""Values that are read in part: which blocks are not read, and that all others are checked against their digests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Buffer = bytes | bytearray | memoryview
 
 
 class Object(NamedTuple):
-    """An object in a file of its own: its values, where they begin in it, and its addresses."""
+    """An object in a file of its own: its values, their offset in the file, and its addresses."""
 
     path: Path
     values: bytes
@@ -41,14 +41,14 @@ class Object(NamedTuple):
     addresses: bytes
 
     def damage(self, at: int) -> None:
-        """Change a byte of the values, or, before them, of the digests of blocks."""
+        """Changes a byte of the values, or of the block digests before them."""
         content = bytearray(self.path.read_bytes())
         content[self.at + at] ^= 1
         self.path.write_bytes(content)
 
 
 def objects(linked: Path, folder: Path) -> list[Object]:
-    """Each unit of a file as an object."""
+    """Each unit of a file, as an object."""
     given = exported(linked, "default")
     assert given is not None
     values, addresses = given
@@ -83,8 +83,8 @@ def nowhere(number: int) -> Buffer:
 
 
 def large(path: Path) -> None:
-    """Two units with the same many types; the second has a few of its own among them, and a name that ends three blocks
-    behind its start.
+    """Two units with the same many types; the second also has a few of its own among them, and a name that ends three
+    blocks after its start.
     """
     common = [struct(f"a_struct_of_both_{n}", [LONG, ("ptr", ("name", "struct", f"a_struct_of_both_{n}", 0))])
               for n in range(1500)]  # fmt: skip
@@ -103,7 +103,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Object],
 
 
 def test_every_block_is_compared_or_not_looked_at(built: tuple[Path, list[Object], bytes]) -> None:
-    """Whichever block of the second object is damaged, or whichever digest of one."""
+    """Damages each block of the second object, and each block's digest."""
     linked, units, wanted = built
     second = units[1]
     blocks = len(block_digests(second.values)) // 16
@@ -130,7 +130,7 @@ def test_every_block_is_compared_or_not_looked_at(built: tuple[Path, list[Object
         if at >= 0:
             seen[used] += 1
         else:
-            assert used  # one digest is wrong, so that of the digests is
+            assert used  # if one digest is wrong, so is the digest of the digests
     assert seen[True] >= blocks // 4  # what precedes the records
     if "PYBTF_SANITIZED" in os.environ:  # a checking build reads all records, and compares classes
         assert seen[False] == 0
@@ -139,7 +139,7 @@ def test_every_block_is_compared_or_not_looked_at(built: tuple[Path, list[Object
 
 
 def test_a_file_that_ends_too_early(built: tuple[Path, list[Object], bytes]) -> None:
-    """What is missing is looked for elsewhere, wherever the file ends."""
+    """Wherever the file ends, the missing values are looked for elsewhere."""
     linked, units, wanted = built
     content = units[1].path.read_bytes()
     try:
@@ -154,7 +154,7 @@ def test_a_file_that_ends_too_early(built: tuple[Path, list[Object], bytes]) -> 
 
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_programs_whose_types_conflict(jobs: int, tmp_path: Path) -> None:
-    """Some units are asked for a second time, and then for all of their types."""
+    """Some units are read a second time, and then with all of their types."""
     compared = whole = 0
     for seed in range(30):
         for units in (with_uses(program(seed), seed), narrow.program(seed)):

@@ -1,6 +1,6 @@
-"""Types known by their digests: which have one, and what becomes of values whose parts contradict each other.
+"""Types known by their digests: which types have one, and what happens to values whose parts contradict each other.
 
-Values are taken apart here by the numbers of core/values/unit_layout.pxd, and damaged where it would hurt.
+The tests take values apart by the numbers of core/values/unit_layout.pxd, and damage them where it matters.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def of(units: list[Unit], path: Path) -> tuple[bytes, bytes]:
 
 
 def test_a_type_has_the_same_digest_in_all_objects() -> None:
-    """By which `merge` is quick; two ways to compile a program write nearly the same types."""
+    """This makes `merge` fast. Two ways of compiling a program give nearly the same types."""
     sets = []
     for name in ("03_units.gcc-O0-4-exe.elf", "03_units.gcc-O0-5-obj.elf"):
         given = exported(HOME / "bin" / name, "default")
@@ -102,7 +102,7 @@ def test_what_reaches_itself_without_a_name_has_no_digest(tmp_path: Path) -> Non
     values, _ = of(units, path)
     for unit in parts(values):
         digests = [values[at : at + DIGEST] for at in unit.digests]
-        assert bytes(DIGEST) in digests  # the struct that is part of the circle, and the pointer
+        assert bytes(DIGEST) in digests  # the struct that is part of the cycle, and the pointer
         assert any(digest != bytes(DIGEST) for digest in digests)  # the numbers
     for jobs in (1, 2):
         assert check(path, "default", jobs)
@@ -131,7 +131,7 @@ def test_a_wrong_digest_is_an_error_or_harmless() -> None:
 
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_a_prototype_that_only_a_function_had(jobs: int, tmp_path: Path) -> None:
-    """It has a class when a unit has it as a type for the first time, and yet its record is read."""
+    """It already has a class when a unit first has it as a type, but its record is read all the same."""
     path = tmp_path / "program"
     nothing: Item = ("function", None)
     for others in ([], [nothing]):
@@ -151,7 +151,7 @@ QUALIFIERS = (9, 10)  # volatile and const: records of one length
 
 
 def test_a_record_that_is_not_that_of_its_digest_is_not_taken(tmp_path: Path) -> None:
-    """Where a record is passed over, it does no harm; where all records of a unit are asked for, it is an error."""
+    """If the record is skipped, this does no harm. If all records of a unit are read, it is an error."""
     path = tmp_path / "program"
     refused = 0
     for seed in range(40):
@@ -197,7 +197,7 @@ def length(info: int) -> int:
 
 
 def test_records_that_would_pass_the_end_of_the_unit(tmp_path: Path) -> None:
-    """The digest of a very long record, where short ones are; the last has none, and so would be read far outside."""
+    """Short records get the digest of a very long one. The last has no digest, so it would be read far past the end."""
     path = tmp_path / "program"
     many = tuple((f"V{n}", n % 200) for n in range(65535))
     units: list[Unit] = [
@@ -221,7 +221,7 @@ def test_records_that_would_pass_the_end_of_the_unit(tmp_path: Path) -> None:
 
 
 def test_names_that_are_none() -> None:
-    """Of a function, of a parameter, of a member and of an enumerator; the last has to have one."""
+    """Names of a function, a parameter, a member and an enumerator; the enumerator must have a name."""
     given = exported(ONE, "default")
     assert given is not None
     units = parts(given[0])
@@ -253,7 +253,7 @@ def test_names_that_are_none() -> None:
 
 
 def test_strings_that_are_none() -> None:
-    """A place within another string, behind the last one, and strings without an end: of the first, and of the others.
+    """A place within another string; a place after the last; a missing end of the first string, and of the others.
     """
     given = exported(ONE, "default")
     assert given is not None
@@ -269,7 +269,7 @@ def test_strings_that_are_none() -> None:
         with pytest.raises(InputError, match="values that are damaged"):
             read_back(ONE, "default", bytes(values), given[1])
     values = bytearray(given[0])
-    values[at : at + 4] = bytes(4)  # none at all is nothing bad: only messages use it
+    values[at : at + 4] = bytes(4)  # having no name is no fault: only messages use it
     assert read_back(ONE, "default", bytes(values), given[1])[0] == wanted
     for strings in unit.first, unit.strings:
         values = bytearray(given[0])

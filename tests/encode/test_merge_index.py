@@ -1,4 +1,4 @@
-"""The index of a linked file: what is packed is what is read, and nothing else is believed."""
+"""The index of a linked file: what is packed is read back, and everything else is refused."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_the_end_may_be_anywhere() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_random_damage(seed: int) -> None:
-    """Under the sanitizers nothing outside of the index is read."""
+    """The sanitizers check that nothing outside the index is read."""
     rng = random.Random(seed)
     little = bool(seed % 2)
     good = b"".join(pack(a_piece(rng), little=little) for _ in range(3))

@@ -1,4 +1,4 @@
-"""What a cache remembers of a link: given back if, and only if, encoding the values again gives the same."""
+"""What a cache remembers of a link is used if, and only if, encoding the values again would give the same."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Link:
             self.ids = next((s for s in image.sections if s.name == ".BTF_ids"), None)
 
     def of_type(self, *types: int) -> list[int]:
-        """Where symbols of these types are in the file."""
+        """The file offsets of the symbols of these types."""
         return [at for at in self.symbols if self.content[at + 4] & 15 in types]
 
     def base(self, at: int) -> bytes:
@@ -71,7 +71,7 @@ class Link:
         struct.pack_into("<Q", self.content, at + 8, value % (1 << 64))
 
     def grow(self, at: int, by: int) -> None:
-        """The code in front of the function whose symbol is at `at` becomes longer."""
+        """Makes the code before the function whose symbol is at `at` longer."""
         behind = self.value(at)
         for other in self.of_type(FUNC):
             if self.value(other) >= behind:
@@ -85,7 +85,7 @@ class Link:
     def encode(
         self, cache: Path | None = None, jobs: int = 1, lang: str = "", lang_exclude: str = ""
     ) -> tuple[Any, bool]:
-        """The BTF and what is said of it, or the error; and whether it was remembered."""
+        """The BTF and the report, or the error; and whether it was remembered."""
         options = make_options(self.features, jobs, lang=lang, lang_exclude=lang_exclude)
         report = Report("program", jobs=jobs)
         memory = None
@@ -122,7 +122,7 @@ def test_the_same_link_is_remembered(cache: Path, name: str, features: str) -> N
 
 
 def test_functions_that_have_moved(cache: Path) -> None:
-    """All behind the one that has grown, in symbols and in what objects have of them."""
+    """All functions after the one that has grown, in the symbols and in the addresses of the objects."""
     link = Link(KERNEL_LIKE, "default")
     wanted, _ = link.encode(cache)
     for at in link.of_type(FUNC)[::9]:
@@ -131,7 +131,7 @@ def test_functions_that_have_moved(cache: Path) -> None:
 
 
 def change(link: Link, chance: random.Random) -> str:
-    """Change the link in one place, as no linker does, but as links differ from each other; how."""
+    """Changes the link in one place. Links differ like this, although no linker makes a single change. Says how."""
     symbols = link.of_type(OBJECT if chance.randrange(4) == 0 else FUNC) or link.of_type(OBJECT)
     at, other = chance.choice(symbols), chance.choice(symbols)
     number = chance.randrange(len(link.addresses)) if link.addresses else None
@@ -159,7 +159,7 @@ def change(link: Link, chance: random.Random) -> str:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_remembered_is_what_would_be_made(cache: Path, name: str) -> None:
-    """Of all changed links in one cache, none is taken for one that gives other bytes."""
+    """Of all changed links in one cache, none is mistaken for one with other bytes."""
     links = {features: Link(name, features) for features in FEATURES}
     chance = random.Random(name)
     known = 0
@@ -185,7 +185,7 @@ def test_what_is_remembered_is_what_would_be_made(cache: Path, name: str) -> Non
 
 
 def respell(link: Link, at: int) -> None:
-    """Another last letter for the base name of a symbol, and for those of all that share its text."""
+    """Changes the last letter of the base name of a symbol, and of all symbols that share its text."""
     name = link.names + int.from_bytes(link.content[at : at + 4], "little")
     end = link.content.index(0, name)
     dot = link.content.find(b".", name, end)
@@ -199,7 +199,8 @@ def spellings(link: Link) -> Iterator[None]:
 
 
 def spellings_of_objects(link: Link) -> Iterator[None]:
-    """A variable moves to the start of its section, where a symbol of its name counts; then there is none."""
+    """A variable moves to the start of its section, where only a symbol of its name counts; then the symbol is renamed.
+    """
     for at in link.of_type(OBJECT):
         if link.value(at) in link.addresses:
             number = link.addresses.index(link.value(at))
@@ -216,7 +217,7 @@ NOWHERE = 0x7777_0001
 
 
 def pairs(link: Link) -> Iterator[tuple[int, int]]:
-    """Two symbols of a name, of which no object has said that code is at the first."""
+    """Two symbols of one name, where no object has code at the first."""
     functions = link.of_type(FUNC)
     for at in functions:
         for other in functions:
@@ -226,7 +227,7 @@ def pairs(link: Link) -> Iterator[tuple[int, int]]:
 
 
 def one_place(link: Link) -> Iterator[None]:
-    """A symbol moves to where another of its name is."""
+    """A symbol moves to the place of another with its name."""
     for at, other in pairs(link):
         was = link.value(at)
         yield
@@ -236,7 +237,7 @@ def one_place(link: Link) -> Iterator[None]:
 
 
 def zero(link: Link) -> Iterator[None]:
-    """A symbol moves to 0, where there is no code."""
+    """A symbol moves to address 0, where there is no code."""
     for at, _ in pairs(link):
         link.move(at, NOWHERE + 8)
         yield
@@ -266,7 +267,7 @@ def flags_of_kfuncs(link: Link) -> Iterator[None]:
 
 
 def code(link: Link) -> Iterator[None]:
-    """A function has its code where another of its name has a symbol, or where there is none."""
+    """The code of a function is where another symbol of its name is, or where there is no symbol."""
     for number, was in enumerate(link.addresses):
         for at in link.of_type(FUNC):
             if link.value(at) == was:
@@ -280,7 +281,7 @@ def code(link: Link) -> Iterator[None]:
 
 
 def no_code(link: Link) -> Iterator[None]:
-    """A function has code where there is no symbol; then none."""
+    """A function has code where there is no symbol; then it has no code."""
     for number, was in enumerate(link.addresses):
         link.addresses[number] = NOWHERE
         yield
@@ -329,7 +330,7 @@ def texts_of_values(link: Link) -> Iterator[None]:
     ],
 )
 def test_one_thing_is_different(cache: Path, changes: Callable[[Link], Iterator[None]], name: str) -> None:
-    """What changes the BTF is part of what is remembered, by whatever else it would be noticed in a real link."""
+    """Whatever changes the BTF is part of what is remembered, even if a real link would differ elsewhere, too."""
     link = Link(name, "+true_signature" if changes is no_code else "default")
     last, _ = link.encode(cache)
     different = 0
@@ -371,7 +372,7 @@ def test_what_is_damaged_is_not_used() -> None:
 
 
 def test_a_cache_that_is_written_anew_meanwhile(cache: Path) -> None:
-    """What is at the place of a result may be that of another link."""
+    """The place of one result may then hold the result of another link."""
     keys = b"1" * 16, b"2" * 16
     facts: dict[str, Any] = dict.fromkeys(_NUMBERS, 7)
     facts |= {"counts": {}, "fates": {}, "kinds": {}, "conflicts": []}

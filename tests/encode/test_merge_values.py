@@ -1,6 +1,6 @@
-"""Unit values by bytes: exported and read back they encode to the same BTF as the DWARF itself, and damage is found.
+"""Unit values as bytes: exported and read back, they encode to the same BTF as the DWARF itself, and damage is found.
 
-The whole file is taken for one object, with the addresses that it has: neither compilers nor linkers are needed.
+The whole file counts as one object, with its own addresses: neither compilers nor linkers are needed.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ def read_back(path: Path, features: str, values: bytes, addresses: bytes, jobs: 
 
 
 def check(path: Path, features: str, jobs: int = 1) -> int:
-    """What there is to compare is the same. Returns how much that is: 0 if the file cannot be encoded, or merged."""
+    """Checks that everything comparable is the same. Returns how much that is, 0 if nothing can be encoded or merged.
+    """
     try:
         wanted = pybtf.encode(path, features=features, jobs=1)
     except PybtfError:
@@ -120,7 +121,7 @@ def test_random_programs_are_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("block", range(4))
 def test_programs_whose_types_conflict(block: int, tmp_path: Path) -> None:
-    """Digests stand for classes here, too, where types of one name differ, or reach themselves without a name."""
+    """Digests identify classes even if types of one name differ, or reach themselves without a name."""
     path = tmp_path / "program"
     compared = 0
     for seed in range(25 * block, 25 * (block + 1)):
@@ -143,7 +144,7 @@ def test_a_language_is_left_out() -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_damage_is_an_error_or_harmless(seed: int) -> None:
-    """Words are changed, pieces cut and moved: one message, or BTF that passes the check of all output."""
+    """Words are changed, pieces are cut and moved. The outcome is one message, or BTF that passes the output check."""
     given = exported(ONE, "all")
     assert given is not None
     rng = random.Random(seed)
@@ -178,7 +179,7 @@ def test_damage_is_an_error_or_harmless(seed: int) -> None:
 @pytest.mark.parametrize("names", [200, 30_000])
 @pytest.mark.parametrize("functions", [False, True])
 def test_a_long_string_that_many_name(functions: bool, names: int) -> None:
-    """Of enumerators, or functions. It is read for each of them: so only some times what the unit has bytes."""
+    """Enumerators or functions. The string is read for each, so the total is limited to a few times the unit's size."""
     text = b"a" * 200_000
     record = [0, 13 << 24, 0] if functions else [0, 6 << 24 | names, 4, *(n for i in range(names) for n in (1, i))]
     words = [1, *bytes(VALUES["function_head"] - 1)] * names if functions else []
@@ -204,7 +205,7 @@ def test_too_few_addresses_are_an_error() -> None:
 
 
 def test_addresses_decide() -> None:
-    """Functions elsewhere than their symbols are not those of the symbols: the addresses are really used."""
+    """Functions at other addresses than their symbols do not belong to the symbols: the addresses are really used."""
     given = exported(ONE, "+global_var,encode_force")
     assert given is not None
     moved = array("Q", given[1])

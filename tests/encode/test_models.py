@@ -1,7 +1,7 @@
-"""What the base suggests about the names of members (core/strings/name_prediction.py) must not decide what they are.
+"""What the base suggests about the names of members (core/strings/name_prediction.py) must not change the result.
 
-Each module is encoded on a base, and on the same base with a string behind it that is there already. That makes no
-difference to any type, but without distinct strings nothing is suggested. The types must be the same, by name and id.
+Each module is encoded on a base, and on the same base with one of its strings repeated at the end. That changes no
+type, but nothing is suggested if strings repeat. The types must be the same, by name and id.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def write(path: Path, dies: Sequence[Die], functions: Sequence[str] = ()) -> Pat
 
 
 def with_a_string_twice(base: bytes) -> bytes:
-    """The same types and strings, and once more the first of these behind them."""
+    """The same types and strings, with the first string repeated at the end."""
     header = list(struct.unpack_from("<HBBIIIII", base))
     start = header[3] + header[6]
     strings = base[start : start + header[7]]
@@ -64,7 +64,7 @@ def with_a_string_twice(base: bytes) -> bytes:
 
 
 def check(folder: Path, base: bytes, module: Path) -> list[Any]:
-    """The own types of the module, which are the same on both bases."""
+    """The module's own types, after checking that they are the same on both bases."""
     found = []
     for name, data in (("plain", base), ("twice", with_a_string_twice(base))):
         file = folder / name
@@ -120,7 +120,7 @@ def test_names_are_those_of_the_module(base: bytes, tmp_path: Path) -> None:
 
 
 def test_what_the_base_has_is_found(base: bytes, tmp_path: Path) -> None:
-    """Nothing is left of a module that brings nothing, but its functions."""
+    """Of a module that brings no new types, only its functions are left."""
     types = check(tmp_path, base, write(tmp_path / "module", *CASES["functions of these names"]))
     assert not [one for one in types if hasattr(one, "members")]
 
@@ -129,8 +129,8 @@ def test_what_the_base_has_is_found(base: bytes, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["b", ""])
 @pytest.mark.parametrize("more", [b"", b"sixteen bytes or more\0"])
 def test_odd_strings_of_a_base(strings: bytes, at: int, name: str, more: bytes, tmp_path: Path) -> None:
-    """A base may share the ends of strings, and may have empty ones. Such names are not what looking up a text finds,
-    so they are not used; nor are those at the very end.
+    """A base may share the ends of strings, and may have empty strings. Looking up a text does not find such names, so
+    they are not used; nor are those at the very end.
     """
     strings += more
     data = raw_btf([1, 1 << 24, 4, 1 << 24 | 32, 5, 4 << 24 | 1, 4, at, 1, 0], strings)
@@ -138,7 +138,7 @@ def test_odd_strings_of_a_base(strings: bytes, at: int, name: str, more: bytes, 
     assert [[each.name for each in one.members] for one in found if hasattr(one, "members")] in ([[name]], [])
 
 
-# As long as what is compared at a time, a byte more, a byte less; short enough to stand in the DIE; the ends of others.
+# As long as what is compared at a time, a byte more, a byte less; short enough to be in the DIE; ends of others.
 NAMES = ["a", "ab", "abc", "abcd", "abcdefg", "abcdefgh", "abcdefgx", "abcdefghi", "abcdefghijklmno"]
 NAMES += ["abcdefghijklmnop", "abcdefghijklmnoX", "abcdefghijklmnopq", "bc", "hi", "nop", "\xe9", "abc\xe9"]
 NAMES += [LONG, LONG[1:], LONG + "x"]
@@ -173,7 +173,7 @@ def some_types(dice: random.Random, count: int) -> list[Die]:
 
 
 def changed(dice: random.Random, types: list[Die]) -> list[Die]:
-    """Some of these types, mostly in their order, and others between them."""
+    """Some of these types, mostly in their order, with others between them."""
     found: list[Die] = []
     at = 0
     while at < len(types) and len(found) < 60:
@@ -186,7 +186,7 @@ def changed(dice: random.Random, types: list[Die]) -> list[Die]:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_same_types_at_random(seed: int, tmp_path: Path) -> None:
-    """Module after module on one base, so that what it remembers of one is what it expects of the next."""
+    """Module after module on one base, so what it remembers of one is what it expects of the next."""
     dice = random.Random(seed)
     types = some_types(dice, 60)
     vmlinux = write(tmp_path / "vmlinux", [*types, *some_types(random.Random(-seed), 5)])

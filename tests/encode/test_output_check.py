@@ -1,4 +1,4 @@
-"""What is about to be written is looked at once more: damage of each sort is found, and ends as a bug of ours."""
+"""Output is checked before it is written: each sort of damage is found, and reported as a bug of pybtf."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ PROGRAMS: dict[str, Any] = json.loads((HOME / "golden.json").read_text())["progr
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the ELF files."""
+    """The folder with the ELF files."""
     return unpack(HOME / "programs.tar.xz", tmp_path_factory.mktemp("random"))
 
 
@@ -50,7 +50,7 @@ def test_same_bytes_as_the_reference(programs: Path, number: str) -> None:
 
 
 def test_the_programs_are_varied() -> None:
-    """Every compiler, level, version of DWARF and form, by both generators; few are refused."""
+    """They cover every compiler, level, version of DWARF and form, by both generators; few are refused."""
     words = Counter(word for program in PROGRAMS.values() for word in program["build"].split())
     assert len(PROGRAMS) == 100
     wanted = ("own", "csmith", "gcc", "clang", "O0", "O1", "O2", "O3", "4", "5", "object", "relocatable", "linked")

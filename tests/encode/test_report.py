@@ -175,7 +175,7 @@ def test_rendering_of_a_short_run() -> None:
 
 
 def test_memory_that_is_not_known_is_not_told(tmp_path: Path) -> None:
-    """As where /proc is not mounted."""
+    """As if /proc is not mounted."""
     report, _ = filled(tmp_path / "input")
     assert closing_line(report, "x.btf", 1, 0).endswith("; 1.00 s, 2 jobs")
     assert closing_line(report, "x.btf", 1, 9_000_000).endswith("; 1.00 s, 2 jobs, 9 MB peak memory")
@@ -221,7 +221,7 @@ def test_cpus_without_a_quota_are_the_affinity(tmp_path: Path, monkeypatch: pyte
 def test_cpus_under_a_quota_of_version_2(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quota: str, cpus: int, at: str
 ) -> None:
-    """A quota at a parent holds for its children."""
+    """A quota of a parent applies to its children."""
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(8)))
     (tmp_path / "group/inner").mkdir(parents=True)
     (tmp_path / at / "cpu.max").write_text(f"{quota}\n")
@@ -246,9 +246,9 @@ def test_cpus_under_a_quota_of_version_1(
 
 NO_REASON = {
     "unseen", "emitted",
-    # Of functions and variables: all there are, those that were kept, and functions that nobody can ask for.
+    # Functions and variables: how many there are, how many are kept, and functions that nobody can ask for.
     "functions", "remembered", "nameless", "variables", "var_kept",
-    # Of units, and of what their types lack. The report says nothing of tags that are skipped.
+    # Units, and what their types lack. The report does not mention skipped tags.
     "partial", "damaged", "left_out", "signatures_lost", "tags_cut", "alternate_lost", "skipped_tags",
 }  # fmt: skip
 """Fates and counts of the core that leave no function and no variable out."""
@@ -259,5 +259,5 @@ def test_what_the_core_counts_has_a_reason() -> None:
     assert sorted([*known, *NO_REASON]) == sorted([*FATE_NAMES, *COUNT_NAMES])
     assert set(REASON_OF_FATE) <= set(FATE_NAMES)
     assert {*REASON_OF_FATE.values(), *REASON_OF_DESCRIPTION.values()} == set(FUNCTION_REASONS)
-    # The one that is not there is of merging BTF of compilers (merging/compiler_btf.py).
+    # The missing one belongs to merging BTF of compilers (merging/compiler_btf.py).
     assert {*REASON_OF_VARIABLE.values(), "ambiguous_symbol"} == set(VARIABLE_REASONS)

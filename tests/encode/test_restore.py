@@ -1,5 +1,5 @@
-"""Types that are made from their classes (core/reduction/restore.py), where more of a unit is kept than at first: they
-are what decoding the unit again gives.
+"""Types that are made from their classes (core/reduction/restore.py) when more of a unit is kept than at first: they
+are the same as if the unit were decoded again.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def write(path: Path, users: list[Die], second: list[Die] | None = None) -> None
     path.write_bytes(kernel([a_unit("a", users), a_unit(None, others), a_unit("b", []), a_unit("a", users)]).data)
 
 
-#: The encoder decodes units again instead.
+#: Without this, the encoder decodes units again.
 AGAIN = ("restoring",)
 
 
@@ -93,7 +93,7 @@ def test_the_first_that_refers_to_a_declaration(kind: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("kind", USERS)
 def test_two_that_a_reference_could_be_to(kind: str, tmp_path: Path) -> None:
-    """The second unit has everything twice, so it is decoded again: its class does not say which of two is meant."""
+    """The second unit has everything twice, so it is decoded again: the class does not say which one is meant."""
     path = tmp_path / "program"
     users = USERS[kind]
     declared = named("structure_type", "x", ("declaration", "flag", 1), label="x2")
@@ -113,7 +113,7 @@ def test_conflicting_names(tmp_path: Path) -> None:
         data = encoded(path)
         assert data == encoded(path, without=AGAIN), seed
         if not data.startswith(b"\x9f\xeb"):
-            continue  # refused, which some are
+            continue  # some are refused
         with_classes, decoded = repeats(path), repeats(path, AGAIN)
         assert with_classes.types_compared == decoded.types_compared
         made += decoded.units_again - with_classes.units_again
@@ -123,7 +123,7 @@ def test_conflicting_names(tmp_path: Path) -> None:
 
 
 def test_many_references_are_decoded(tmp_path: Path) -> None:
-    """Each is looked for in the whole unit, which would take the square of the time."""
+    """Looking for each in the whole unit would take quadratic time."""
     path = tmp_path / "program"
     users = [
         die(

@@ -1,4 +1,4 @@
-"""Two tasks of one run at the same time: both are over when it goes on, whatever happens."""
+"""Two tasks of one run at the same time: both have ended when the run continues, whatever happens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pybtf.support import light_thread
 
 
 def test_in_two_threads() -> None:
-    """Each waits for the other to have begun: one after the other, they would never end."""
+    """Each waits until the other has begun. One after the other, they would never end."""
     both = threading.Barrier(2, timeout=20)
     threads = []
 
@@ -35,7 +35,7 @@ def test_without_a_second_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_error_waits_for_the_other() -> None:
-    """What the other one works on may be freed as soon as the error is out."""
+    """The data of the other task may be freed as soon as the error is raised."""
     begun = threading.Event()
     done = []
 

@@ -1,6 +1,6 @@
-"""Split BTF: modules on the BTF of their kernel, distilled bases, and bases that are none.
+"""Split BTF: modules on the BTF of their kernel, distilled bases, and bases that are not valid.
 
-The bytes expected are the reference's (fixtures/split, made by tools/golden/split_fixtures.py).
+The expected bytes are the reference's (fixtures/split, made by tools/golden/split_fixtures.py).
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def test_distilled(target: str, name: str) -> None:
 
 
 def test_distilled_enum_of_odd_size(tmp_path: Path) -> None:
-    """The base has an enum as clang for BPF writes one that is only declared, of 0 bytes: pahole gives up, too."""
+    """The base has an enum of 0 bytes, as clang for BPF writes a declared one. pahole gives up, too."""
     path = tmp_path / "module.o"
     path.write_bytes(
         of(
@@ -113,7 +113,7 @@ def test_distilled_enum_of_odd_size(tmp_path: Path) -> None:
 
 
 def test_the_fixtures_have_what_they_are_for() -> None:
-    """No type left; a distilled base that is impossible; a declaration of the base that a module completes."""
+    """A module without own types; an impossible distilled base; a declaration of the base that a module completes."""
     assert all(len(golden(target, "same", "split") or b"") == 24 for target in TARGETS)
     assert [t for t in TARGETS if "tags" in TARGETS[t]["golden"] and golden(t, "tags", "distilled") is None]
     base = pybtf.BTF.from_file(base_path("gcc"))
@@ -159,7 +159,7 @@ def test_combined(target: str, name: str, tmp_path: Path, run_cli: RunCli) -> No
 
 
 def test_combined_in_place(tmp_path: Path, run_cli: RunCli) -> None:
-    """The BTF of all goes into the first; the report names the others."""
+    """The BTF of all files goes into the first; the report names the others."""
     paths = []
     for name in ("reuse", "same"):
         paths.append(tmp_path / f"{name}.o")
@@ -173,7 +173,7 @@ def test_combined_in_place(tmp_path: Path, run_cli: RunCli) -> None:
 
 
 def test_combining_what_does_not_go_together(tmp_path: Path, run_cli: RunCli) -> None:
-    """Byte orders; a file without DWARF, with which the reference writes nothing and says nothing."""
+    """Different byte orders; a file without DWARF, for which the reference silently writes nothing."""
     out = tmp_path / "out"
     done = run_cli("encode", "--combine", "--detached", out, module("gcc", "reuse"), module("s390x", "reuse"))
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
@@ -216,7 +216,7 @@ def test_encodings_on_one_base_do_not_affect_each_other(target: str) -> None:
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("raw", [True, False])
 def test_a_base_that_was_read_for_one_module_serves_others(target: str, raw: bool, tmp_path: Path) -> None:
-    """Such a base is read and made in another way, from either sort of file."""
+    """Such a base is read in another way, from either sort of file."""
     path = base_path(target)
     if not raw:
         path = tmp_path / "vmlinux"
@@ -232,7 +232,7 @@ def test_a_base_that_was_read_for_one_module_serves_others(target: str, raw: boo
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_what_fails_leaves_the_base_as_it_was(target: str, tmp_path: Path) -> None:
-    """A damaged module, wherever that is noticed, gives back what the next one works in."""
+    """Wherever the damage of a module is noticed, the next module finds the base unchanged."""
     base = pybtf.Base.from_file(base_path(target))
     good = pybtf.encode(module(target, "reuse"), features=FEATURES, base=base).data
     data = module(target, "reuse").read_bytes()
@@ -271,7 +271,7 @@ def test_base_in_an_elf_file(tmp_path: Path) -> None:
 
 
 def test_what_belongs_to_other_btf_is_not_left_beside_new_one(tmp_path: Path) -> None:
-    """A distilled base under split BTF would be read and mean something else; of `.BTF.ext` there is a warning."""
+    """An old distilled base would be read with the new split BTF and be wrong. For `.BTF.ext` there is a warning."""
     path = tmp_path / "m.ko"
     path.write_bytes(module("gcc", "reuse").read_bytes())
     for _ in range(2):
@@ -287,7 +287,7 @@ def test_what_belongs_to_other_btf_is_not_left_beside_new_one(tmp_path: Path) ->
 
 
 def test_base_without_types() -> None:
-    """Then everything is the module's own, under the numbers it has without a base."""
+    """Then every type is the module's own, with the ids that it has without a base."""
     path = module("gcc", "reuse")
     split = pybtf.encode(path, features=FEATURES, base=pybtf.Base.from_bytes(raw_btf([])))
     alone = pybtf.encode(path, features=FEATURES)
@@ -296,7 +296,7 @@ def test_base_without_types() -> None:
     assert bytes(split.data)[-split.report.strings_size :] == bytes(alone.data)[1 - alone.report.strings_size :]
 
 
-# Bases that are none
+# Bases that are not valid
 
 
 def damaged(change: Callable[[bytearray], None]) -> bytes:
@@ -314,7 +314,7 @@ def put(offset: int, *values: int) -> Callable[[bytearray], None]:
 
 
 def types_to(surplus: int) -> Callable[[bytearray], None]:
-    """Types that go on for so many bytes behind the end of the file."""
+    """Types that extend this many bytes past the end of the file."""
 
     def change(data: bytearray) -> None:
         struct.pack_into("<I", data, 12, len(data) - 24 - struct.unpack_from("<I", data, 8)[0] + surplus)
@@ -402,7 +402,7 @@ def test_distilled_without_a_base() -> None:
 
 
 def test_no_unit_at_all() -> None:
-    """Types may all be in the base; but something must have been encoded."""
+    """All types may be in the base, but something must have been encoded."""
     with pytest.raises(InputError, match=r"no unit has anything to encode.*left out by language, see --lang"):
         pybtf.encode(module("gcc", "same"), base=base_path("gcc"), lang="rust")
 

@@ -1,4 +1,4 @@
-"""Each way to be quicker (OPTIONAL of core/codes.py) left out: the bytes are the same."""
+"""With each optimisation (OPTIONAL of core/codes.py) switched off, the bytes are the same."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_modules(name: str, tmp_path: Path) -> None:
 
 
 def test_repeats_are_kept() -> None:
-    """What can be seen of one of them; test_restore.py sees another."""
+    """The visible effect of one of them; test_restore.py checks another."""
     path = ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf"
     with told(without=["reduction"]):
         kept = pybtf.encode(path).report.repeats

@@ -1,6 +1,6 @@
-"""The worked example of docs/reduction.md, and the smaller ones: what their tables say is what the encoder does.
+"""The worked example of docs/reduction.md and the smaller ones: the encoder does what their tables say.
 
-The programs are made without a compiler; where there is one, they are compiled as well, from the lines of the page.
+The programs are made without a compiler. If there is a compiler, they are also compiled, from the lines of the page.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.conftest import ROOT
 from tests.probe.rules_probe import probe_kept
 
 PAGE = (ROOT / "docs" / "reduction.md").read_text().split("\n## A worked example\n")[1].split("\n## ")[0]
-#: The rows of all tables of each example; the worked one has no title.
+#: The rows of all tables of each example; the worked example has no title.
 ROWS = {
     part.partition("\n")[0]: [re.split(r" *\| *", line)[1:-1] for line in part.splitlines() if line.startswith("| ")]
     for part in PAGE.split("\n### ")
@@ -33,7 +33,7 @@ ROWS = {
 CHANGED = ROWS[""]
 GCC = shutil.which("gcc")
 
-#: What files include: in C, and as items. `fillers` and `last` are not headers, but what the second table says.
+#: What files include: in C, and as items. `fillers` and `last` are not headers; the second table describes them.
 LINES: dict[str, str] = {
     **{name: line for line, name in re.findall(r"^    (\w.*[;}]) +/\* (\w+)\.h", PAGE, re.MULTILINE)},
     "fillers": "".join(f"struct f{n} {{ int x; }} v{n};" for n in range(6)),
@@ -64,7 +64,7 @@ ITEMS: dict[str, list[Item]] = {
     "long": [("struct", "word", 8, (("data", to_two("long"), 0, 0),))],
     "pair": [("struct", "pair", 16, (("left", to("name"), 0, 0), ("right", to("word"), 8, 0)))],
 }
-#: By header: the struct of which each file that includes it has a variable, so that compilers describe it.
+#: By header: a struct. Each file that includes the header has a variable of it, so that compilers describe it.
 VARIABLES = {**{name: name for name in ("item", "list", "shelf", "cart", "name", "word", "pair")}, "long": "word"}
 FILES = {"a": "item list", "b": "list", "c": "own list", "d": "item list", "e": "list"}
 SHELVES = {"a": "item shelf", "b": "shelf", "c": "own list", "e": "list", "d": "item list"}
@@ -95,11 +95,11 @@ class Type(NamedTuple):
     what: str
     apart: bool
     kept: bool
-    id: int  # of what it has become
+    id: int  # of the type that it became
 
 
 class Seen(NamedTuple):
-    """What has become of the types of each file."""
+    """What became of the types of each file."""
 
     repeats: Repeats
     whole: list[str]
@@ -110,7 +110,7 @@ class Seen(NamedTuple):
         return next(each for each in self.types[file] if each.what.startswith(what))
 
     def owner(self, type: Type) -> str:
-        """The file whose type it has become."""
+        """The file whose type it became."""
         return next(file for file, types in self.types.items() if any(x.kept and x.id == type.id for x in types))
 
 
@@ -157,7 +157,7 @@ both = pytest.mark.parametrize(
 
 
 def written(type: Type) -> str:
-    """As the first table has it."""
+    """As in the first table."""
     return f"`{NUMBERS[type.what]}{'!' if type.apart else ''}`"
 
 
@@ -230,7 +230,7 @@ def test_a_name_that_a_unit_has_twice(way: Way, names: str, tmp_path: Path) -> N
     after = [written(type) for type in seen.types["b"] if type.what in NUMBERS]
     before = [re.sub("[-+!]", "", each) for each in after]
     found = [headers(names), " ".join(before), " ".join(after), kept_whole(seen)]
-    # Compilers have their own order.
+    # Compilers choose their own order.
     assert [sorted(cell.split()) for cell in found] in [
         [sorted(cell.split()) for cell in row] for row in ROWS["A name that a unit has twice"]
     ]

@@ -36,11 +36,11 @@ PROGRAMS: list[subprocess.Popen[str]] = []
 def nothing_is_left() -> Iterator[None]:
     """Each test ends without children, and with the descriptors it began with."""
     global TESTS
-    TESTS = os.getpid()  # which need not be that which has imported this file
+    TESTS = os.getpid()  # which need not be the process that imported this file
     assert threading.active_count() == 1, "this process would not be forked"
     before = set(os.listdir("/proc/self/fd"))  # noqa: PTH208
     yield
-    for program in PROGRAMS:  # of a test that failed: the others shall not fail for that
+    for program in PROGRAMS:  # left by a failed test: the others must not fail for that
         if program.poll() is None:
             os.killpg(program.pid, signal.SIGKILL)
         program.communicate()
@@ -106,13 +106,13 @@ def test_many_tasks() -> None:
 
 
 def test_large_results() -> None:
-    """Larger than a pipe holds, from several at the same time."""
+    """Larger than a pipe holds, and from several workers at the same time."""
     results = run(list(range(8)), lambda task, _: bytes([task]) * 1_000_000, 3)
     assert results == {number: bytes([number]) * 1_000_000 for number in range(8)}
 
 
 def test_full_pipes_are_emptied_in_time() -> None:
-    """This process looks at them ten times a second, unless that makes workers wait: 200 times here."""
+    """This process reads them ten times a second, unless that makes workers wait: here, 200 times."""
     start = time.monotonic()
     results = run(list(range(6000)), lambda task, _: bytes(4000), 2)
     assert len(results) == 6000
@@ -120,7 +120,7 @@ def test_full_pipes_are_emptied_in_time() -> None:
 
 
 def test_results_come_meanwhile() -> None:
-    """Somebody may be looking at a progress bar: the last task does not begin to end before a result has come."""
+    """Somebody may be watching a progress bar: the last task ends only after a result has come."""
     seen = mmap.mmap(-1, 1)
 
     def work(task: int, _: Check) -> None:
@@ -150,7 +150,7 @@ def test_what_they_took_is_counted() -> None:
 @pytest.mark.parametrize("count", [2, 3])
 @pytest.mark.parametrize("deadly", [{0}, {5}, {19}, {3, 4, 5, 6}, set(range(20))])
 def test_killed(count: int, deadly: set[int]) -> None:
-    """The task in hand is told to have ended so; all others are done."""
+    """The task in progress is reported as killed; all others are done."""
 
     def work(task: int, _: Check) -> int:
         if task in deadly:
@@ -161,7 +161,7 @@ def test_killed(count: int, deadly: set[int]) -> None:
 
 
 def test_children_whose_end_is_of_no_interest() -> None:
-    """That can be inherited."""
+    """This setting can be inherited."""
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
         results = run([signal.SIGTERM, signal.SIGKILL], lambda task, _: kill_this(task), 2)
@@ -176,7 +176,7 @@ def test_ways_to_end() -> None:
             file.truncate(8192)
             with mmap.mmap(file.fileno(), 8192) as data:
                 file.truncate(0)
-                data[5000]  # the kernel has nothing to give
+                data[5000]  # the kernel has no memory to give
 
     def fail() -> None:
         raise ValueError
@@ -192,7 +192,7 @@ def test_ways_to_end() -> None:
 
 @pytest.mark.parametrize("allowed", [0, 1, 2])
 def test_fork_refused(monkeypatch: pytest.MonkeyPatch, allowed: int) -> None:
-    """Fewer workers, or none, do the same; also if one of them dies and cannot be replaced."""
+    """Fewer workers, or none, do the same work, even if one of them dies and cannot be replaced."""
     fork = os.fork
     forks: list[None] = []
 
@@ -233,7 +233,7 @@ def test_no_descriptors(monkeypatch: pytest.MonkeyPatch, allowed: int) -> None:
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize("number", [0, 1, 7, 8, 9, 40])
 def test_second_steps_are_done_together(count: int, number: int) -> None:
-    """By the process that did the first, for eight in a row, and for those that are left in the end."""
+    """The process that did the first steps does them, for eight tasks in a row, and for the rest at the end."""
     begun: list[int] = []
 
     def work(task: int, _: Check) -> int:
@@ -256,7 +256,7 @@ def test_second_steps_are_done_together(count: int, number: int) -> None:
 
 
 def test_half_of_the_workers_take_the_dearest_tasks() -> None:
-    """The other half take the cheapest, and all of them are done."""
+    """The other half take the cheapest, and all tasks are done."""
 
     def work(_task: int, _: Check) -> int:
         time.sleep(0.005)
@@ -270,7 +270,7 @@ def test_half_of_the_workers_take_the_dearest_tasks() -> None:
 
 
 def test_each_ticket_is_given_once() -> None:
-    """To forked processes that take them as fast as they can, from both ends."""
+    """Forked processes take tickets as fast as they can, from both ends."""
     count, children = 20_000, []
     tickets = Tickets(count)
     read, write = os.pipe()
@@ -314,14 +314,14 @@ def test_beside_threads_nothing_is_forked() -> None:
 
 
 def test_leaving_early() -> None:
-    """Whoever leaves waits for no task."""
+    """Leaving early does not wait for any task."""
     start = time.monotonic()
     with Workers([0, 60, 60, 60], lambda task, _: time.sleep(task), 2) as them:
         assert next(iter(them)) == (0, None)
     assert time.monotonic() - start < 20
 
 
-# Whole programs, which are sent signals
+# Whole programs that get signals
 
 PROGRAM = """
 import os, signal, sys, time
@@ -338,7 +338,7 @@ with Workers([1, 2, 3], work, 2) as them:
 
 
 def execute(code: str) -> subprocess.Popen[str]:
-    """Start this program in a session of its own."""
+    """Starts this program in a session of its own."""
     program = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
         start_new_session=True,
@@ -356,9 +356,9 @@ def running(pid: int) -> bool:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
 @pytest.mark.parametrize("group", [False, True])
 def test_signals(number: signal.Signals, group: bool) -> None:
-    """To this process or to all of the terminal: it ends as that signal has it, and so do its workers, silently.
+    """Sent to this process or to the whole terminal. It ends by that signal, and so do its workers, silently.
 
-    When it returns from `wait`, they are gone already, unless it was killed: then they notice soon.
+    When `wait` returns, the workers are gone already, unless the process was killed: then they notice soon.
     """
     program = execute(PROGRAM)
     assert program.stdout is not None
@@ -459,7 +459,7 @@ os.rename = wait
 def test_signals_leave_no_files(
     modules: list[Path], tmp_path: Path, jobs: int, number: signal.Signals, group: bool
 ) -> None:
-    """While a worker has written a file that has not got its final name."""
+    """Sent while a worker has written a file that does not have its final name yet."""
     out = tmp_path / "out"
     program = start(WAIT, f"-j{jobs}", "--detached-dir", out, *modules)
     assert program.stdout is not None
@@ -477,7 +477,7 @@ def test_signals_leave_no_files(
 
 
 def test_the_report_is_the_same_from_workers(modules: list[Path], tmp_path: Path, run_cli: RunCli) -> None:
-    """At any number of workers: all facts, and the sum of the passes."""
+    """All facts, and the sum of the passes, are the same for any number of workers."""
     import json
 
     facts = []

@@ -1,7 +1,7 @@
-"""Bad input: one clear message, status 1, no output made or changed; and always an end.
+"""Bad input: one clear message, status 1, no output made or changed, and no endless run.
 
-Each damaged file goes through the API, where the parts of the place are looked at, and through the command
-line in this process; a few go through a real process as well. `bad.py` explains the two groups of files.
+Each damaged file goes through the API, where the parts of the place are checked, and through the command line in this
+process; a few also go through a real process. `bad.py` explains the two groups of files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.conftest import ROOT, RunCli, environment
 
 bad.load()
 
-#: Seconds within which anything here must be done with. Machines are slow at times, hangs are slower.
+#: Everything here must end within so many seconds. Machines are slow at times; hangs are slower.
 PATIENCE = 30
 
 
@@ -39,7 +39,7 @@ def encode_error(path: Path, jobs: int = 1) -> InputError:
 
 
 def refuse(capfd: pytest.CaptureFixture[str], path: Path, folder: Path) -> str:
-    """Run the command line on the file twice, with and without a previous output. The message."""
+    """Runs the command line on the file twice, with and without a previous output. Returns the message."""
     out = folder / "out.btf"
     messages = []
     for before in (None, b"what was there"):
@@ -77,7 +77,7 @@ def test_form_of_llvm_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("at", range(11, 36))
 def test_origin_of_a_prototypes_parameter(at: int, tmp_path: Path) -> None:
-    """What is no DIE has no name to give, and leaves no fault behind."""
+    """An origin that is not a DIE gives no name, and no fault remains."""
     parameter = die("formal_parameter", ("name", "string", "own"), ("abstract_origin", "ref4", Raw(at)))
     children = [INT, die("subroutine_type", children=[parameter], label="s")]
     path = tmp_path / "a.elf"
@@ -96,7 +96,7 @@ def test_damage(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
     assert error.place.file == str(path)
     assert text.startswith(str(path))
     assert "\n" not in text
-    assert "{" not in text, "a placeholder that nobody filled"
+    assert "{" not in text, "a placeholder that was not filled in"
     assert error.found
     assert error.expected
     if case.section is not None:
@@ -113,14 +113,14 @@ def test_damage(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
 
 
 def limit_memory() -> None:
-    """Of a child; but sanitizers need terabytes of address space."""
+    """Limits the memory of a child, except with sanitizers, which need terabytes of address space."""
     if "PYBTF_SANITIZED" not in os.environ:
         resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 
 
 @pytest.mark.parametrize("name", bad.ODD)
 def test_oddity_ends(name: str, tmp_path: Path) -> None:
-    """In a process of its own, for it may be the end of it. Two workers."""
+    """In a process of its own, which may crash, with two workers."""
     path = tmp_path / "odd.elf"
     path.write_bytes(bad.ODD[name]())
     out = tmp_path / "odd.btf"
@@ -148,7 +148,7 @@ def test_oddity_ends(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("jobs", [2, 3])
 def test_the_message_does_not_depend_on_the_workers(jobs: int, tmp_path: Path) -> None:
-    """Of several damaged units the first is reported, whoever met it."""
+    """Of several damaged units, the first is reported, whichever worker meets it."""
     units = [
         unit([INT._replace(label=f"int{n}"), bad.typedef(f"t{n}", code=900 + n if n >= 40 else None)])
         for n in range(80)
@@ -164,7 +164,7 @@ def test_the_message_does_not_depend_on_the_workers(jobs: int, tmp_path: Path) -
 
 
 def message(text: str) -> str:
-    """The one line, without the name of the program."""
+    """The one line of the message, without the name of the program."""
     assert text.count("\n") == 1, text
     return text
 
@@ -199,7 +199,7 @@ def test_a_link_to_itself(tmp_path: Path) -> None:
 
 
 def test_special_files(tmp_path: Path) -> None:
-    """A pipe that nobody writes to must not be waited for."""
+    """The program must not wait for a pipe that nobody writes to."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, Path("/dev/null"), Path("/dev/zero")):
@@ -217,7 +217,7 @@ def test_special_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["", "link"])
 def test_special_files_in_a_folder(tmp_path: Path, run_cli: RunCli, target: str) -> None:
-    """Nobody has named them, so they are no input that is waited for; the other files are read."""
+    """They are not named, so they are skipped without waiting; the other files are read."""
     folder = tmp_path / "modules"
     folder.mkdir()
     os.mkfifo((tmp_path if target else folder) / "x.ko")
@@ -236,7 +236,7 @@ def test_special_files_in_a_folder(tmp_path: Path, run_cli: RunCli, target: str)
 def test_a_working_folder_that_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Then no path in it can be resolved, and the system's error names none."""
+    """No path in it can be resolved, and the system's error names no path."""
     path = tmp_path / "x.elf"
     path.write_bytes(kernel().data)
     (tmp_path / "gone").mkdir()
@@ -289,7 +289,7 @@ def test_in_place_leaves_the_file_alone(run_cli: RunCli, tmp_path: Path) -> None
 
 
 def test_the_sound_files_are_sound(tmp_path: Path) -> None:
-    """What is damaged in each test is encoded when it is not."""
+    """The files that the tests damage can be encoded when undamaged."""
     path = tmp_path / "sound.elf"
     path.write_bytes(kernel().data)
     assert pybtf.encode(path, features="default", jobs=1).data

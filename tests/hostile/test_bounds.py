@@ -1,4 +1,4 @@
-"""One past the end: of everything that is read, the last that fits, and the first that does not."""
+"""One past the end: for everything that is read, the last value that fits and the first that does not."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_base_at_the_end_of_the_file(over: int, tmp_path: Path) -> None:
     raw = pybtf.encode(write(tmp_path / "kernel", kernel().data)).data
     data = bytearray(bare([Section(".other", b"x"), Section(".BTF", bytes(raw))]))
     table = struct.unpack_from("<Q", data, 40)[0]
-    # Behind the section table, as the last of the file.
+    # After the section table, at the end of the file.
     struct.pack_into("<QQ", data, table + 2 * 64 + 24, len(data), len(raw) + over)
     path.write_bytes(bytes(data) + bytes(raw))
     if over:
@@ -98,7 +98,7 @@ def test_the_identity_of_a_supplementary_file(size: int) -> None:
 
 @pytest.mark.parametrize(("align", "found"), [(8, 2), (4, 1)])
 def test_two_notes_in_an_aligned_section(align: int, found: int) -> None:
-    """Aligned to 8, names and descriptors are padded to 8: the second note is elsewhere than aligned to 4."""
+    """If aligned to 8, names and descriptors are padded to 8, so the second note is elsewhere than if aligned to 4."""
     one = struct.pack("<III", 4, 4, 1) + b"GNU\0" + b"abcd" + bytes(4)
     image = ElfImage("t.o", bare([Section(".note", one + one, type="NOTE", align=align)]))
     assert [n[1:] for n in notes(image, b"GNU")][:found] == [(1, b"abcd")] * found
@@ -107,7 +107,7 @@ def test_two_notes_in_an_aligned_section(align: int, found: int) -> None:
 
 @pytest.mark.parametrize("over", [0, 1])
 def test_notes_of_as_many_bytes_as_the_file(over: int) -> None:
-    """Sections of notes may overlap; so many bytes are looked at, and no more."""
+    """Sections of notes may overlap. In all, no more bytes are read than the file has."""
     one = struct.pack("<III", 4, 4, 1) + b"GNU\0" + b"abcd"
     data = bytearray(bare([Section(".a", bytes(64), type="NOTE"), Section(".b", one, type="NOTE")]))
     table = struct.unpack_from("<Q", data, 40)[0]
@@ -124,7 +124,7 @@ def test_notes_of_as_many_bytes_as_the_file(over: int) -> None:
 @pytest.mark.parametrize("count", [31, 32, 33, 64, 65, 200])
 @pytest.mark.parametrize("version", [4, 5])
 def test_many_type_units(count: int, version: int, tmp_path: Path) -> None:
-    """The table of signatures begins with few places."""
+    """The table of signatures starts small and must grow."""
     fields: dict[str, Any] = {"section": ".debug_types" if version == 4 else ".debug_info", "version": version}
     units = [type_unit(f"s{i}", 1000 + i, **fields) for i in range(count)]
     typedefs = [named("typedef", f"t{i}", ("type", "ref_sig8", 1000 + i)) for i in range(count)]
@@ -137,7 +137,7 @@ def test_many_type_units(count: int, version: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("count", [15, 16, 31, 32, 33, 63, 64, 65, 127, 128])
 def test_a_signature_that_none_of_so_many_type_units_has(count: int, tmp_path: Path) -> None:
-    """The search for it ends, however full the table is."""
+    """The search ends, however full the table is."""
     fields: dict[str, Any] = {"section": ".debug_info", "version": 5}
     units = [type_unit(f"s{i}", 1000 + i, **fields) for i in range(count)]
     own = unit([INT, named("typedef", "t", ("type", "ref_sig8", 7))], version=5)
@@ -147,7 +147,7 @@ def test_a_signature_that_none_of_so_many_type_units_has(count: int, tmp_path: P
 
 
 def test_two_type_units_of_one_signature(tmp_path: Path) -> None:
-    """The first one counts, as of the COMDAT groups that a linker meets."""
+    """The first one counts, as a linker keeps the first COMDAT group that it meets."""
     fields: dict[str, Any] = {"section": ".debug_info", "version": 5}
     units = [type_unit(name, 7, **fields) for name in ("first", "second")]
     own = unit([INT, named("typedef", "t", ("type", "ref_sig8", 7))], version=5)
@@ -161,7 +161,7 @@ def test_digits_of_a_digest(digits: int, good: bool) -> None:
 
 
 def test_what_a_worker_raises() -> None:
-    """In a thread of its own; was swallowed once, and the output incomplete."""
+    """An exception in a thread must not be swallowed: the output would be incomplete."""
     stopped = threading.Event()
 
     class Run:
@@ -194,7 +194,7 @@ def test_no_functions_without_symbols(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("offset", [-1, 0])
 def test_the_offset_of_a_type_unit(offset: int, tmp_path: Path) -> None:
-    """The type must be inside its unit: the last byte of it is, the end is not."""
+    """The type must be inside its unit: its last byte is, its end is not."""
     own = unit([INT, named("typedef", "t", ("type", "ref4", "int"))], version=5)
     one = type_unit("s", 7, section=".debug_info", version=5)
     whole = bytearray(kernel([one, own]).data)
@@ -217,9 +217,9 @@ def test_the_offset_of_a_type_unit(offset: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [0, -1])
 @pytest.mark.parametrize("size", [65527, 65533, 65534, 65535, 65536, 65537, 131072])
 def test_skipped_bytes_of_a_die(size: int, value: int, tmp_path: Path) -> None:
-    """So many bytes of unwanted attributes: the DIE behind them is found, however they are passed over.
+    """A DIE with many bytes of unwanted attributes: the next DIE is found, however these are skipped.
 
-    All bytes of them are zero, the end of children if read as a DIE, or 0xFF.
+    All bytes are 0xFF or zero, which would end the children if read as a DIE.
     """
     skipped: tuple[Any, ...] = tuple((0x3000 + n, "data8", value % (1 << 64)) for n in range(size // 8))
     skipped += tuple((0x2800 + n, "data1", value % 256) for n in range(size % 8))
@@ -253,7 +253,7 @@ def test_attributes_without_bytes(form: tuple[int, bytes], over: int, tmp_path: 
 @pytest.mark.parametrize("head", ["variable", "subprogram", "structure_type", "typedef", "member"])
 @pytest.mark.parametrize("over", [0, 1])
 def test_declaration_tags_of_one_object(head: str, over: int, tmp_path: Path) -> None:
-    """65,535 at most, and one more is an error, wherever they stand. Here they are equal, so one is left of them."""
+    """65,535 are allowed; one more is an error, wherever they are. Here they are equal, so one of them remains."""
     one = die("LLVM_annotation", ("name", "string", "btf_decl_tag"), ("const_value", "string", "t"))
     places = {
         "variable": variable(X86),
@@ -283,7 +283,7 @@ def test_declaration_tags_of_one_object(head: str, over: int, tmp_path: Path) ->
 
 
 def repeated(kind: str, count: int, folder: Path) -> Path:
-    """A file with something of so many parts: the second and all further are copies of its bytes."""
+    """A file with a DIE of so many parts. All parts after the first are copies of the second one's bytes."""
     size = ("byte_size", "data4", 4)
     part, head = {
         "enumerators": (named("enumerator", "E", ("const_value", "data1", 1)), named("enumeration_type", "x", size)),
@@ -299,7 +299,7 @@ def repeated(kind: str, count: int, folder: Path) -> Path:
     }[kind]
     two = kernel_info([part, part], head)
     one = kernel_info([part], head)
-    # What is behind the last part is the end of the children, twice.
+    # After the last part comes the end of the children, twice.
     copy = two[len(one) - 2 : -2]
     extra = [Symbol("f", X86.text, 16, "FUNC", ".text")]
     own = unit([INT, head._replace(children=[part, copy * (count - 1)])])
@@ -310,7 +310,7 @@ def kernel_info(parts: list[Any], head: Any) -> bytes:
     return dwarf([unit([INT, head._replace(children=parts)])]).sections[".debug_info"]
 
 
-#: The reference's BTF for 65,535 of each: the start of its SHA-256.
+#: The start of the SHA-256 of the reference's BTF for 65,535 of each.
 REFERENCE = {
     "enumerators": "929da102d59a83cd",
     "members": "11c19755e13ef658",
@@ -322,7 +322,7 @@ REFERENCE = {
 @pytest.mark.parametrize("kind", REFERENCE)
 @pytest.mark.parametrize("over", [0, 1])
 def test_more_than_a_record_can_count(kind: str, over: int, tmp_path: Path) -> None:
-    """65,535 are written, as by the reference, which takes one more for none, or crashes; here that is an error."""
+    """65,535 are written, as the reference does. It takes one more for none, or crashes; here that is an error."""
     path = repeated(kind, 65535 + over, tmp_path)
     if over:
         with pytest.raises(InputError, match=r"DIE 0x\w+: 65536 members, .*; expected at most 65535"):
@@ -338,7 +338,7 @@ def member(name: str, content: bytes = b"") -> bytes:
 
 @pytest.mark.parametrize("over", [0, 1])
 def test_names_of_members(over: int) -> None:
-    """Members that all have the longest name, of which there is one; and one that begins in the middle of it."""
+    """Members that share one name of the greatest length, and a member whose name begins in the middle of it."""
     table = member("//", b"y.o/\n" + b"x" * (4096 + over) + b"/\n")
     data = b"!<thin>\n" + table + member("/5") * 1000
     if over:

@@ -1,7 +1,8 @@
-"""Input that changes while it is read: an error, never a crash, never bytes of which some are old and some are new.
+"""Input that changes while it is read: an error, never a crash, and never output from a mixture of old and new bytes.
 
-The file is mapped, so what is read twice may differ. Where exactly, the first tests know; the last one overwrites the
-file at random moments, and is run with sanitizers, too (tools/fuzz/sanitized.py)."""
+The file is mapped, so what is read twice may differ. The first tests change a chosen place. The last one overwrites the
+file at random moments, and also runs with sanitizers (tools/fuzz/sanitized.py).
+"""
 
 from __future__ import annotations
 
@@ -49,15 +50,15 @@ CHANGED = "was changed while it was read"
 
 
 def overwrite(path: Path, offset: int, data: bytes) -> None:
-    """In place: the same file, whose map shows it at once."""
-    time.sleep(0.02)  # more than the clock of the file system needs to go on
+    """Overwrites in place: a map of the file shows the change at once."""
+    time.sleep(0.02)  # longer than a tick of the file system's clock
     with open(path, "r+b") as file:
         file.seek(offset)
         file.write(data)
 
 
 def section(path: Path, name: str) -> tuple[int, int]:
-    """Offset and size."""
+    """The offset and size of a section."""
     with ElfImage.open(path) as image:
         found = image.section(name)
         assert found is not None
@@ -69,7 +70,7 @@ def section(path: Path, name: str) -> tuple[int, int]:
 
 @pytest.mark.parametrize("what", ["more functions", "more objects", "names without end"])
 def test_symbols_are_those_of_the_first_look(what: str, tmp_path: Path) -> None:
-    """Symbols were counted, memory allocated, and the symbols read again: what had become one was written behind it."""
+    """Symbols are counted and read again. More of them must not be written past the end."""
     path = tmp_path / "file"
     more = [Symbol(f"name{i}", X86.text + i, 1, "NOTYPE", ".text") for i in range(5000)]
     path.write_bytes(kernel(extra_symbols=more).data)
@@ -92,7 +93,7 @@ def test_symbols_are_those_of_the_first_look(what: str, tmp_path: Path) -> None:
 
 
 def test_what_is_wrong_with_symbols_is_said_first(tmp_path: Path) -> None:
-    """Also by several workers, which read symbols and unit headers at the same time."""
+    """Also with several workers, which read symbols and unit headers at the same time."""
     path = tmp_path / "file"
     path.write_bytes(kernel().data)
     at, size = section(path, ".symtab")
@@ -117,7 +118,7 @@ def test_what_is_wrong_with_symbols_is_said_first(tmp_path: Path) -> None:
 
 @contextmanager
 def when(name: str, act: Callable[[], None], monkeypatch: pytest.MonkeyPatch, call: int = 1) -> Iterator[None]:
-    """`act` before the `call`th time that the pipeline, or what loads for it, calls its function `name`."""
+    """Calls `act` before the `call`th time that the pipeline, or its loader, calls its function `name`."""
     module = passes if hasattr(passes, name) else loaded
     original, calls = getattr(module, name), 0
 
@@ -138,7 +139,7 @@ def when(name: str, act: Callable[[], None], monkeypatch: pytest.MonkeyPatch, ca
     "step", ["debug_sections", "function_table", "function_table_meanwhile", "_scan", "_work", "fill"]
 )
 def test_a_file_that_is_written_to(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where nothing that is read becomes different: who knows what was read before."""
+    """Even if the change is in bytes that are not read again: nobody knows what was read before."""
     path = tmp_path / "file"
     path.write_bytes(kernel().data)
     with (
@@ -163,7 +164,7 @@ def test_a_file_that_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_file_that_is_replaced_is_another_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is open has not changed."""
+    """The open file has not changed."""
     path, other = tmp_path / "file", tmp_path / "other"
     path.write_bytes(kernel().data)
     other.write_bytes(b"something else")
@@ -196,7 +197,7 @@ def test_a_message_of_damage_that_comes_from_the_change(tmp_path: Path, monkeypa
 
 
 def test_a_unit_that_is_read_a_second_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The small ids of the first time were looked up in what the second time left."""
+    """Small ids from the first reading must not be looked up in the tables of the second."""
     path = tmp_path / "file"
     units = [
         structs("0 ", x=None, y="", c="*x *y", e="*x"),
@@ -206,7 +207,7 @@ def test_a_unit_that_is_read_a_second_time(tmp_path: Path, monkeypatch: pytest.M
     ]
     path.write_bytes(kernel(units).data)
     at, _ = section(path, ".debug_info")
-    # Units of the same lengths, in which everything from some DIE on is gone.
+    # Units of the same lengths, with everything after some DIE removed.
     with ElfImage.open(path) as image:
         info = image.section(".debug_info")
         assert info is not None
@@ -224,7 +225,7 @@ def test_a_unit_that_is_read_a_second_time(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_names_that_end_no_more(tmp_path: Path) -> None:
-    """That the last byte of .debug_str is a NUL was true when the decoding began."""
+    """The last byte of .debug_str was a NUL when the decoding began."""
     w = RawDwarf()
     for number in range(300):
         w.begin()
@@ -270,7 +271,7 @@ def test_a_compressed_module_that_changes(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("several", [True, False])
 def test_values_that_change_after_they_were_compared(several: bool, tmp_path: Path) -> None:
-    """Sizes and ends of strings were compared in a file that is mapped, and read there a second time."""
+    """Sizes and ends of strings must not be checked in the mapped file and then read there again."""
     values, addresses = all_units() if several else first_unit()
     wanted, _ = read_back(ONE, "default", values, addresses)
     path = tmp_path / "values"
@@ -303,12 +304,12 @@ CASES = int(os.environ.get("PYBTF_CHANGES", "150"))
 
 
 def change_at_random(file: str, folder: str, seed: str, first: int, last: int) -> None:
-    """The worker: encodes a file again and again while a thread damages it. Prints what came of it, line by line."""
+    """The worker: encodes a file again and again while a thread damages it. Prints each outcome on a line."""
     data = Path(file).read_bytes()
     places = corruption.regions(data)
     path = Path(folder) / f"case{first}.elf"
     path.write_bytes(data)
-    # What tells of symbols and strings is what was read twice.
+    # Bytes about symbols and strings are those that could be read twice.
     sound = bytes(pybtf.encode(path, features="default,global_var", jobs=1).data)
     original = passes._encode_images
     for number in range(first, last):
@@ -336,13 +337,13 @@ def change_at_random(file: str, folder: str, seed: str, first: int, last: int) -
 
         thread = threading.Thread(target=write)
 
-        # How far the encoding is when it is written to is up to the machine. So each third one waits for that.
+        # How far the encoding is when the file is written to depends on the machine. So every third write waits for it.
         first_write = written if number % 3 == 0 else None
 
         def hooked(
             *arguments: Any, thread: threading.Thread = thread, first_write: threading.Event | None = first_write
         ) -> Any:
-            thread.start()  # all is open: what is written from here on must be noticed
+            thread.start()  # all files are open: writes from here on must be noticed
             if first_write:
                 first_write.wait()
             return original(*arguments)
@@ -378,4 +379,4 @@ def test_overwritten_at_random_moments(tmp_path: Path) -> None:
     answers = [line.split(" ", 1)[1] for line in lines if not line.startswith("start")]
     assert len(answers) == CASES
     assert not [answer for answer in answers if answer not in ("same", "changed")]
-    assert set(answers[::3]) == {"changed"}  # how many of the others there are is up to the load of the machine
+    assert set(answers[::3]) == {"changed"}  # how many others there are depends on the load of the machine

@@ -1,7 +1,6 @@
-"""A thousand random corruptions of real objects: each is encoded or refused. None crashes, hangs, eats
-memory.
+"""A thousand random corruptions of real objects: each is encoded or refused. None crashes, hangs or uses up memory.
 
-The objects are committed and never change, so a seed in a report gives the same bytes anywhere:
+The objects are committed and never change, so a seed in a report gives the same bytes everywhere:
 
     python tests/builders/corruption.py fixtures/corruption/FILE SEED NUMBER NUMBER 1 --write case.elf
 """
@@ -28,7 +27,7 @@ FILES = (
 )
 EACH = 250
 WORKERS = 2
-#: Sanitizers need terabytes of address space, and several times the memory.
+#: Sanitizers need terabytes of address space and several times the memory.
 LIMITED = "PYBTF_SANITIZED" not in os.environ
 
 
@@ -47,7 +46,7 @@ def test_corrupted(name: str) -> None:
     refused = sum(counts["refused"] for counts, _ in parts)
     encoded = sum(counts["encoded"] for counts, _ in parts)
     assert refused + encoded == EACH
-    # If nearly all went one way, the damage would be no test of anything.
+    # If nearly all had the same outcome, the damage would test nothing.
     assert refused > EACH // 10, (refused, encoded)
     assert encoded > EACH // 20, (refused, encoded)
 
@@ -62,7 +61,7 @@ def test_a_seed_gives_the_same_bytes_everywhere() -> None:
 
 
 def test_the_watcher_sees_a_death(tmp_path: Path) -> None:
-    """The harness itself: a worker that cannot even start is reported, not taken for success."""
+    """Tests the harness itself: a worker that cannot even start is reported, and not taken for a success."""
     counts, problems = corruption.watch(tmp_path / "missing", SEED, 0, 10, 1, environment())
     assert counts == {"encoded": 0, "refused": 0}
     assert len(problems) == 1

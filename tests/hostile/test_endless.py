@@ -1,4 +1,4 @@
-"""Files without an end: devices in the place of BTF are known by their first bytes, and lists have a limit."""
+"""Endless files: a device in place of BTF is recognised by its first bytes, and lists have a limit."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_standard_input_that_begins_well_is_read_whole() -> None:
 @pytest.mark.parametrize("reader", ["dump", "open"])
 def test_btf_from_a_pipe_ends_where_its_header_says(reader: str, long: bool) -> None:
     data = Path("x.btf").read_bytes()
-    if long:  # a header with a layout section, of which there is nothing
+    if long:  # a header with a layout section that is missing
         types, strings = struct.unpack_from("<II", data, 12)[0], data[24:]
         data = data[:4] + struct.pack("<IIIII", 32, 0, types, types, len(strings) - types) + bytes(8) + strings
     code = "import pybtf; print(len(pybtf.BTF.from_file('/dev/stdin').data))"

@@ -1,7 +1,8 @@
-"""Small files that were written to be slow or large: each must be encoded or refused soon, and in little memory.
+"""Small files that were written to be slow or large: each must be encoded or refused soon, with little memory.
 
-The limits are processor time and resident memory of a process of its own. Each case takes minutes, gigabytes or a
-wrong turn with the straightforward way of doing things that it is aimed at; the docstrings say which."""
+Processor time and resident memory of a separate process are limited. Each case aims at a straightforward way of doing
+things, which would take minutes or gigabytes, or go wrong; the docstrings say which.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ DECLARATION, EXTERNAL, SPECIFICATION, TYPE, LOCATION, ANNOTATION, BIT_SIZE = 0x3
 ARRAY, POINTER, MEMBER, STRUCT, TYPEDEF, SUBROUTINE, SUBRANGE = 0x01, 0x0F, 0x0D, 0x13, 0x16, 0x15, 0x21
 CONST, SUBPROGRAM, PARAMETER, VARIABLE, GNU_ANNOTATION, PARTIAL = 0x26, 0x2E, 0x05, 0x34, 0x6001, 0x3C
 
-#: What one case may take: seconds of processor time, MiB of memory beyond that of an empty run.
+#: Limits for one case: seconds of processor time, MiB of memory beyond that of an empty run.
 SECONDS = 20
 MEGABYTES = 400
 
@@ -67,7 +68,7 @@ class Run(NamedTuple):
 
 
 def encode(path: Path, features: str = "default") -> Run:
-    """In a process of its own, which the clock and the memory limit would end long after ours are passed."""
+    """Encodes in a separate process. Its limits of time and memory are far above those of the tests."""
     done = subprocess.run(
         [sys.executable, "-c", WORKER, str(path), features],
         capture_output=True,
@@ -88,7 +89,7 @@ CASES: dict[str, tuple[Build, str, str]] = {}
 
 
 def case(expected: str, features: str = "default") -> Callable[[Build], Build]:
-    """Register a builder: `expected` is a part of the message, or "bytes" for a file that is encoded."""
+    """Registers a builder. `expected` is a part of the message, or "bytes" for a file that is encoded."""
 
     def register(build: Build) -> Build:
         CASES[build.__name__] = build, expected, features
@@ -98,7 +99,7 @@ def case(expected: str, features: str = "default") -> Callable[[Build], Build]:
 
 
 def names(w: RawDwarf, kind: bytes, values: int) -> list[int]:
-    """A chain of GNU annotations; the offset of its first DIE is returned last."""
+    """A chain of GNU annotations; returns the offset of its first DIE."""
     text, value = w.string(kind), w.string(b"v")
     chain: list[int] = []
     for _ in range(values):
@@ -140,7 +141,7 @@ def pointers_that_share_a_chain_of_tags() -> bytes:
 
 @case("shared data that expands")
 def a_chain_of_tags_to_and_fro() -> bytes:
-    """From unit to unit 60,000 times, each of which has a name of a megabyte."""
+    """It goes from unit to unit 60,000 times, and each unit has a name of a megabyte."""
     w = RawDwarf()
     text, value, count = w.string(b"btf_decl_tag"), w.string(b"v"), 30000
     starts = []
@@ -148,7 +149,7 @@ def a_chain_of_tags_to_and_fro() -> bytes:
         w.begin(name="x" * 1_000_000)
         starts.append(len(w.info))
         for n in range(count):
-            following = starts[0] + 13 * (n + 1)  # true of the second unit's; those of the first are set below
+            following = starts[0] + 13 * (n + 1)  # right for the second unit; those of the first are set below
             w.die(GNU_ANNOTATION, (NAME, STRP, text), (CONST_VALUE, STRP, value), (ANNOTATION, REF_ADDR, following))
         if len(starts) == 2:
             w.die(STRUCT, (NAME, STRING, "s"), (SIZE, DATA1, 4), (ANNOTATION, REF_ADDR, starts[0]))
@@ -160,7 +161,7 @@ def a_chain_of_tags_to_and_fro() -> bytes:
 
 @case("70000 declaration tags")
 def more_tags_than_can_be_counted() -> bytes:
-    """Was reported as not enough memory."""
+    """This must not be reported as lack of memory."""
     w = RawDwarf()
     w.begin()
     w.base_type()
@@ -175,7 +176,7 @@ def more_tags_than_can_be_counted() -> bytes:
 
 @case("shared data that expands")
 def names_that_are_tails_of_one_string() -> bytes:
-    """100,000 names with 25 gigabytes of text in half a megabyte, all of which would be written."""
+    """100,000 names with 25 gigabytes of text, in half a megabyte. All of them would be written."""
     w = RawDwarf()
     w.begin()
     int_ = w.base_type()
@@ -188,7 +189,7 @@ def names_that_are_tails_of_one_string() -> bytes:
 
 @case("shared data that expands")
 def producers_that_are_one_string() -> bytes:
-    """20,000 units; the text of the producer is searched in each."""
+    """20,000 units; the producer's text would be searched for each."""
     w = RawDwarf()
     start = w.string(b"a" * 500_000)
     code = 1
@@ -200,7 +201,7 @@ def producers_that_are_one_string() -> bytes:
 
 @case("shared data that expands")
 def abbreviation_tables_that_overlap() -> bytes:
-    """30,000 units, the table of each being all of the section from another place on."""
+    """30,000 units; the table of each is the rest of the section from a different place on."""
     w = RawDwarf()
     table = b"".join(uleb(i + 1) + b"\x11\0\0\0" for i in range(100_000))
     places = [0]
@@ -219,7 +220,7 @@ def abbreviation_tables_that_overlap_in_one_logical_unit() -> bytes:
 
 @case("more than 256 attributes without bytes")
 def dies_of_one_byte_with_very_many_attributes() -> bytes:
-    """200,000 times, 200,000 attributes of which the abbreviation says all."""
+    """200,000 DIEs, each with 200,000 attributes that are entirely in the abbreviation."""
     w = RawDwarf()
     w.abbrev += uleb(1) + b"\x11\1\0\0" + uleb(2) + b"\x0b\0" + (uleb(EXTERNAL) + uleb(PRESENT)) * 200_000 + b"\0\0"
     dies = b"\1" + b"\2" * 200_000 + b"\0"
@@ -229,7 +230,7 @@ def dies_of_one_byte_with_very_many_attributes() -> bytes:
 
 @case("shared data that expands")
 def location_lists_that_are_one() -> bytes:
-    """A parameter is looked for in a list of 100,000 entries; and so is the next, 50,000 times."""
+    """A parameter is looked up in a list of 100,000 entries, and so is the next, 50,000 times."""
     w = RawDwarf()
     w.begin()
     int_ = w.base_type()
@@ -258,13 +259,13 @@ def location_lists_with_one_long_expression() -> bytes:
 
 
 def heavy(w: RawDwarf, tag: int, size: int, *attributes: tuple[int, int, Any]) -> int:
-    """A DIE with so many attributes more, each of one byte, and none of which is of interest; its offset."""
+    """A DIE with `size` further attributes of one byte each, all of them uninteresting. Returns its offset."""
     return w.die(tag, *attributes, *[(0x77, UDATA, 1)] * size)
 
 
 @case("bytes")
 def a_type_of_itself() -> bytes:
-    """To know the size of a parameter, 1,024 steps were taken, each through 50 attributes; 3,000 times."""
+    """The size of a parameter would take 1,024 steps, each through 50 attributes, 3,000 times."""
     w = RawDwarf()
     w.begin()
     w.base_type()
@@ -280,7 +281,7 @@ def a_type_of_itself() -> bytes:
 
 @case("shared data that expands")
 def large_types_in_a_row() -> bytes:
-    """The same without a circle."""
+    """The same without a cycle."""
     w = RawDwarf()
     w.begin()
     w.base_type()
@@ -326,7 +327,7 @@ def a_large_origin_of_many_parameters() -> bytes:
 
 @case("shared data that expands")
 def a_large_type_of_many_enumerations() -> bytes:
-    """Whether an enumeration of eight bytes is signed, its type says, whatever that is."""
+    """Whether an enumeration of eight bytes is signed depends on its type, however large that is."""
     w = RawDwarf()
     w.begin()
     w.base_type()
@@ -342,7 +343,7 @@ def a_large_type_of_many_enumerations() -> bytes:
 
 @case("bytes")
 def origins_of_parameters_in_other_functions() -> bytes:
-    """Where a parameter's origin is not in the function's, all functions used to be searched."""
+    """A parameter's origin outside the function's origin must not cause a search through all functions."""
     w = RawDwarf()
     w.begin()
     int_ = w.base_type()
@@ -363,7 +364,7 @@ def origins_of_parameters_in_other_functions() -> bytes:
 
 @case("at most 65535")
 def origins_of_parameters_in_a_long_list() -> bytes:
-    """The parameters of one function used to be searched for each parameter of another."""
+    """The parameters of one function must not be searched for each parameter of another."""
     w = RawDwarf()
     w.begin()
     int_ = w.base_type()
@@ -380,7 +381,7 @@ def origins_of_parameters_in_a_long_list() -> bytes:
 
 @case("shared data that expands")
 def bitfields_of_a_type_that_is_a_circle_of_typedefs() -> bytes:
-    """The size of each of 240,000 bitfields was looked for through a circle of 50,000 typedefs."""
+    """The size of each of 240,000 bitfields leads through a cycle of 50,000 typedefs."""
     w = RawDwarf()
     w.begin()
     first = w.at()
@@ -401,7 +402,7 @@ def bitfields_of_a_type_that_is_a_circle_of_typedefs() -> bytes:
 
 @case("bytes")
 def variables_of_a_struct_without_instance_members() -> bytes:
-    """A struct of size 1 is looked through for members, once for all variables of that type."""
+    """A struct of size 1 is searched for members, but once for all variables of that type."""
     w = RawDwarf()
     w.begin()
     int_ = w.base_type()
@@ -420,7 +421,7 @@ HERE = b"\x03" + struct.pack("<Q", X86.percpu + 8)
 
 @case("bytes")
 def variables_in_a_file_with_many_sections() -> bytes:
-    """The section of a variable was looked for in all of them."""
+    """The section of a variable must not be searched among all of them."""
     w = RawDwarf()
     w.begin()
     int_ = w.base_type()
@@ -432,8 +433,9 @@ def variables_in_a_file_with_many_sections() -> bytes:
 
 @case("takes too long")
 def prototypes_that_fan_out() -> bytes:
-    """Each pair of `const` chains of other lengths is a comparison of its own, and all of them match.
-    The size of each is in the first."""
+    """Each pair of `const` chains of different lengths is a comparison of its own, and all of them match. The first of
+    each has its size.
+    """
     n = 8000
     w = RawDwarf()
     for all_the_same in (True, False):
@@ -474,9 +476,9 @@ def uncertain_types_in_a_row() -> bytes:
 
 @case("bytes")
 def structs_that_differ_in_elements_of_arrays() -> bytes:
-    """All pairs of 8,000 of them used to be compared, and for each all that they reach: first by the search for types
-    that are not certain, which gives up and keeps everything; then by the de-duplication, as in the reference, whose
-    steps are bounded, but enough for these.
+    """All pairs of 8,000 structs would be compared, and for each pair everything that they reach: first by the search
+    for uncertain types, which gives up and keeps everything; then by the de-duplication, as in the reference, whose
+    steps are limited but enough for these.
     """
     w = RawDwarf()
     w.begin()
@@ -501,7 +503,7 @@ def structs_that_differ_in_elements_of_arrays() -> bytes:
 
 @case("bytes")
 def names_of_one_hash() -> bytes:
-    """With a known multiplication in the hash, one factor can be made 0, and the rest of the name does not count."""
+    """If the multiplication in the hash is known, one factor can be made 0, and the rest of the name does not count."""
     w = RawDwarf()
     w.begin()
     int_ = w.base_type()
@@ -515,12 +517,12 @@ def names_of_one_hash() -> bytes:
 
 @case("bytes")
 def offsets_of_one_slot() -> bytes:
-    """DIEs at offsets that a known multiplication sends to one place of the table of types."""
+    """DIEs at offsets that a known multiplication maps to one slot of the table of types."""
     w = RawDwarf()
     w.begin()
     w.base_type()
     pad = len(w.info)
-    w.die(TYPEDEF + 0x7000, (NAME, STRING, ""))  # an unknown tag: passed over
+    w.die(TYPEDEF + 0x7000, (NAME, STRING, ""))  # an unknown tag: skipped
     pad = len(w.info) - pad
     w.die(POINTER)
     count = 0
@@ -550,7 +552,7 @@ def relocations_that_overlap() -> bytes:
 
 
 def patched_sections(data: bytes, count: int, etype: str = "ET_EXEC", **fields: Any) -> bytes:
-    """A kernel with `count` more sections that are all the same bytes of the file."""
+    """A kernel with `count` more sections that all consist of the same bytes of the file."""
     extra = [Section(".x", data, **fields), *(Section(".x", **fields) for _ in range(count))]
     made = kernel(extra_sections=extra, type=etype)
     out = bytearray(made.data)
@@ -581,7 +583,7 @@ def test_ends_soon(name: str, tmp_path: Path) -> None:
     base = encode(empty)
     run = encode(path, features)
     answer = run.answer.replace(str(path), "")
-    if expected == "bytes":  # which messages speak of as well
+    if expected == "bytes":  # messages contain this word, too
         assert re.fullmatch(r"\d+ bytes", answer), answer
     assert any(part in answer for part in expected.split("|")), answer
     assert run.seconds < SECONDS, run

@@ -1,4 +1,4 @@
-"""Small files that unpack to large ones, once or many times: in little time and memory, as in test_hostile.py."""
+"""Small files that unpack to large ones, once or many times: little time and memory, as in test_hostile.py."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ X86 = FLAVOURS["x86_64"]
 
 
 def long_abbreviations(style: str, behind: bytes) -> bytes:
-    """A sound kernel with two MiB of .debug_abbrev, whose stream has something behind its end."""
+    """A sound kernel with two MiB of .debug_abbrev, whose stream has bytes after its end."""
     made = dwarf([unit(standard(X86))])
     text = made.sections.pop(".debug_abbrev") + bytes(2 * MIB)
     stream = zlib.compress(text) + behind
@@ -37,7 +37,7 @@ def long_abbreviations(style: str, behind: bytes) -> bytes:
 @pytest.mark.parametrize("style", ["gabi", "gnu"])
 @pytest.mark.parametrize("behind", [b"x", b"x" * 300_000], ids=["one byte", "many bytes"])
 def test_bytes_behind_the_end_of_a_stream(style: str, behind: bytes, tmp_path: Path) -> None:
-    """Was an endless loop. The reference reads nothing of such a section, and encodes nothing."""
+    """This must not loop forever. The reference reads nothing of such a section, and encodes nothing."""
     path = tmp_path / "file"
     path.write_bytes(long_abbreviations(style, behind))
     assert f"damaged zlib data: {len(behind)} bytes after its end" in encode(path).answer
@@ -45,7 +45,7 @@ def test_bytes_behind_the_end_of_a_stream(style: str, behind: bytes, tmp_path: P
 
 @pytest.mark.parametrize("style", ["gabi", "gnu"])
 def test_streams_of_nothing_behind_the_end(style: str, tmp_path: Path) -> None:
-    """A million of them; each leaves all that is behind it to be read again."""
+    """A million of them. Everything after one must not be copied or read again for each."""
     sound, path = tmp_path / "sound", tmp_path / "file"
     sound.write_bytes(long_abbreviations(style, b""))
     path.write_bytes(long_abbreviations(style, zlib.compress(b"") * 1_000_000))
@@ -56,7 +56,7 @@ def test_streams_of_nothing_behind_the_end(style: str, tmp_path: Path) -> None:
 
 
 def overlapping(data: bytes, first: int, count: int) -> bytes:
-    """The file, with `count` entries of its section table from `first` on having the place of that one."""
+    """The file, with `count` entries of its section table, from `first` on, pointing to the bytes of the first."""
     out = bytearray(data)
     for i in range(1, count):
         out[first + 64 * i + 24 : first + 64 * i + 40] = out[first + 24 : first + 40]
@@ -64,13 +64,13 @@ def overlapping(data: bytes, first: int, count: int) -> bytes:
 
 
 def zeros(size: int) -> bytes:
-    """With zstd, which packs them 30 times as tight as zlib can."""
+    """Zeros packed with zstd, 30 times as tightly as zlib can."""
     block = 128 << 10
     return gabi(2, size, zstd_frame([(1, block, b"\0")] * (size // block), size))
 
 
 def groups(count: int) -> bytes:
-    """Members of COMDAT groups that might hold type units, all of them the same bytes."""
+    """Members of COMDAT groups that might hold type units, all with the same bytes."""
     packed = zeros(64 * MIB)
     extra = [Section(".debug_info", b"" if i else packed, flags=SHF_GROUP | SHF_COMPRESSED) for i in range(count)]
     made = kernel(extra_sections=extra, type="ET_REL")
@@ -90,7 +90,7 @@ def types(count: int) -> bytes:
 
 
 def wanted(count: int) -> bytes:
-    """Sections that every encoding reads, all of them the same bytes."""
+    """Sections that every encoding reads, all with the same bytes."""
     names = ("abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists")[:count]
     packed = zeros(30 * MIB)
     debug = [Section(f".debug_{name}", packed if name == "abbrev" else b"", flags=SHF_COMPRESSED) for name in names]
@@ -100,7 +100,7 @@ def wanted(count: int) -> bytes:
 
 
 def dies() -> bytes:
-    """One section of the size that others may have."""
+    """One section of DIEs, of a size that other sections may have."""
     return kernel(debug={".debug_info": Section(".debug_info", zeros(30 * MIB), flags=SHF_COMPRESSED)}).data
 
 
@@ -124,12 +124,12 @@ def test_sections_that_unpack_to_much(name: str, tmp_path: Path) -> None:
     run = encode(path)
     assert expected in run.answer
     assert run.seconds < SECONDS, run
-    # The budget, and what is made of it.
+    # The budget, and how it is used.
     assert run.megabytes - encode(empty).megabytes < MEGABYTES // 2, run
 
 
 def test_a_module_of_small_dies(tmp_path: Path) -> None:
-    """Each of 30 million DIEs is one byte: of a file of 5 kB was made 3 GB."""
+    """Each of 30 million DIEs is one byte: a file of 5 kB would become 3 GB."""
     path = tmp_path / "module.ko.xz"
     w = RawDwarf()
     w.begin()
@@ -154,7 +154,7 @@ def test_a_module_of_small_dies(tmp_path: Path) -> None:
 
 
 def test_empty_frames(tmp_path: Path) -> None:
-    """Each was a copy of 256 KiB: 450,000 of them took 14 seconds."""
+    """If each copied 256 KiB, 450,000 of them would take 14 seconds."""
     data = kernel().data
     path = tmp_path / "module.ko.zst"
     path.write_bytes(zstd_frame([(0, 0, b"")], 0) * 300_000 + zstd_frame([(0, len(data), data)], len(data)))

@@ -1,8 +1,8 @@
-"""How many steps may be taken to see which repeats may be dropped, to compare types, and for what many DIEs share. When
-they are used up, all units are kept whole, which the report says, or there is a message: no clock is needed to see
+"""Steps are limited: for deciding which repeats may be dropped, for comparing types, and for what many DIEs share. When
+they are used up, all units are kept whole, as the report says, or there is a message. So no clock is needed to see
 whether a step is counted.
 
-Each input takes some more steps than there are, so that a kind of step that is not counted leaves enough of them.
+Each input takes slightly more steps than allowed, so if a kind of step were not counted, enough would be left.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from tests.hostile.test_hostile_repeats import element, member, other_unit
 
 
 def struct(w: RawDwarf, name: str, *to: int | str) -> int:
-    """A struct with a pointer to each of these types, which have the DIEs before it; a text is a label."""
+    """A struct with a pointer to each of these types, whose DIEs come before it; a text is a label."""
     pointers = [w.die(POINTER, (TYPE, REF4, each)) for each in to]
     at = w.die(STRUCT, (NAME, STRING, name), (SIZE, DATA1, 8), children=True)
     for each in pointers:
@@ -64,8 +64,8 @@ def members(w: RawDwarf, type_: int, count: int) -> None:
 
 
 def equal_members(structs: int) -> bytes:
-    """Nameless structs of 200 equal members and an array, which differs. For each pair of them all members are looked
-    at, and again to see whether an array is behind them.
+    """Nameless structs of 200 equal members and an array that differs. For each pair of structs, all members are
+    compared, and searched again for an array.
     """
     w = RawDwarf()
     other_unit(w)
@@ -82,7 +82,7 @@ def equal_members(structs: int) -> bytes:
 
 
 def arrays_of_namesakes(structs: int) -> bytes:
-    """Structs of one name that differ in the elements of an array. Pairs of such arrays are listed."""
+    """Structs of one name that differ in the elements of an array. Pairs of such arrays are recorded."""
     w = RawDwarf()
     other_unit(w)
     for at in range(structs):
@@ -96,8 +96,9 @@ def arrays_of_namesakes(structs: int) -> bytes:
 
 
 def told_apart(rounds: int) -> bytes:
-    """`z` points to `k` and to nine names; units define any of these. Its odd type, which has another `k`, differs from
-    all usual ones but that of the first unit. This is asked in each round, as the `x` become separate one by one.
+    """`z` points to `k` and to nine names; each unit defines some of these. Its odd type, which has another `k`,
+    differs from all usual ones but that of the first unit. This is asked again in each round, because the `x` become
+    separate one by one.
     """
     w = RawDwarf()
     others = [f"y{n}" for n in range(9)]
@@ -124,7 +125,7 @@ def told_apart(rounds: int) -> bytes:
 
 
 def mentions(count: int) -> bytes:
-    """So many structs lead to so many names, by which an undecided type is reached elsewhere."""
+    """Many structs lead to many names, and through these names an undecided type is reached elsewhere."""
     w = Writer()
     *others, last = near.met()
     for items in others:
@@ -143,15 +144,15 @@ def mentions(count: int) -> bytes:
 
 
 def reaching(count: int) -> bytes:
-    """So many structs in a row of which the last one points to an undecided type: each pass through them finds one."""
+    """Many structs in a row, of which the last points to an undecided type. Each pass through them finds one more."""
     *others, last = near.met()
     row = [near.struct(f"n{n}", f"n{n - 1}" if n else "g") for n in range(count, -1, -1)]
     return image([*others, row + last])
 
 
 def uncertain(count: int) -> bytes:
-    """`x` is uncertain: it has an odd `a` first, then any. So are structs in a row of which the last points to it; each
-    pass through all classes, of which one has many members, finds one.
+    """`x` is uncertain: it has an odd `a` first, then any. So are structs in a row, of which the last points to it. One
+    class has many members, and each pass through all classes finds one more.
     """
     w = Writer()
     a, x = near.struct("a"), near.struct("x", "a")
@@ -167,7 +168,7 @@ def uncertain(count: int) -> bytes:
     return written(w)
 
 def by_prototype(w: RawDwarf, structs: int, *to: int) -> None:
-    """So many structs that point to a prototype, by which each mentions all of these types directly."""
+    """Many structs that point to a prototype. Through it, each mentions all of these types directly."""
     pointers = [w.die(POINTER, (TYPE, REF4, each)) for each in to]
     prototype = w.die(SUBROUTINE, children=True)
     for each in pointers:
@@ -181,9 +182,9 @@ def by_prototype(w: RawDwarf, structs: int, *to: int) -> None:
 
 
 class Ways:
-    """Units of `z` structs that mention some names, each of which a unit declares (0), defines (1), or defines
-    otherwise (2). In the first units another struct has them all, declared and defined: so the declarations are
-    resolved before anything else comes, and what is defined there is usual.
+    """Units of `z` structs that mention some names. Each unit declares a name (0), defines it (1), or defines it
+    differently (2). In the first units another struct has all names, declared and defined. So the declarations are
+    resolved before anything else comes, and the definitions there are the usual ones.
     """
 
     def __init__(self, structs: int, names: int) -> None:
@@ -200,7 +201,7 @@ class Ways:
         return struct(self.w, name, *[self.w.base_type()] * (how == 2)) if how else declared(self.w, name)
 
     def unit(self, *hows: int, structs: bool = True) -> None:
-        """`hows` by name; without `structs`, only that."""
+        """A unit with the names as `hows` says; `structs` False leaves out the `z` structs."""
         self.w.begin()
         targets = [self.name(name, how) for name, how in zip(self.names, hows, strict=True)]
         if structs:
@@ -208,7 +209,7 @@ class Ways:
         self.w.end()
 
     def repeat(self, count: int) -> None:
-        """The last unit so often again."""
+        """Repeats the last unit so many times."""
         self.w.info += self.w.info[self.w._unit :] * count
 
 
@@ -217,8 +218,8 @@ def bits(n: int, count: int) -> list[int]:
 
 
 def different_ways(structs: int) -> bytes:
-    """Each `z` is looked for among the ways in which units before have it. At the end comes one that is odd, and like
-    any of them, which is seen at once.
+    """Each `z` is looked up among the ways in which earlier units have it. At the end comes an odd one that is like all
+    of them, which is seen at once.
     """
     ways = Ways(structs, 12)
     for n in range(1 << 11):
@@ -229,7 +230,7 @@ def different_ways(structs: int) -> bytes:
 
 
 def slots_of_units(structs: int) -> bytes:
-    """By one prototype, structs mention hundreds of names that are defined twice elsewhere. This is noted by unit."""
+    """Through one prototype, structs mention hundreds of names that are defined twice elsewhere, as each unit notes."""
     ways = Ways(structs, 500)
     ways.unit(*[2] * 500, structs=False)
     ways.unit(*[0] * 500)
@@ -261,7 +262,7 @@ def test_steps_are_counted(build: Callable[[int], bytes], many: int, tmp_path: P
 
 
 def test_equal_ways_are_one(tmp_path: Path) -> None:
-    """Two thousand units have forty structs in one way: if each were a way of its own, the steps would be used up."""
+    """Two thousand units have forty structs in the same way. If each were another way, the steps would be used up."""
     ways = Ways(40, 1)
     ways.unit(1)
     ways.repeat(2000)
@@ -272,7 +273,7 @@ def test_equal_ways_are_one(tmp_path: Path) -> None:
 
 
 def namesakes_in_a_row(structs: int) -> bytes:
-    """Each pair is compared to the end, which assumes something of all that come before."""
+    """Each pair is compared to the end, and the comparison makes assumptions about all that come before."""
     types = [INT32]
     for _ in range(structs):
         types += [struct_of(A, (B, len(types))), pointer(len(types) + 1)]
@@ -280,7 +281,7 @@ def namesakes_in_a_row(structs: int) -> bytes:
 
 
 def large_prototypes(structs: int) -> bytes:
-    """Structs that point to prototypes of a hundred parameters, of which the last differs."""
+    """Structs that point to prototypes of a hundred parameters; only the last parameter differs."""
     types = [INT32]
     for number in range(structs):
         at = len(types) + 1
@@ -291,8 +292,8 @@ def large_prototypes(structs: int) -> bytes:
 
 
 def copies_of_one_chain(count: int) -> bytes:
-    """Two prototypes have parameters that are chains of pointers. All are equal; but of the second one, each has a
-    first link of its own, which is compared with another one to the end of the chain.
+    """The parameters of two prototypes are chains of pointers. All are equal, but each chain of the second prototype
+    has a first link of its own, which is compared with another one to the end of the chain.
     """
     types = [INT32]
     for copies in 1, count:
@@ -305,7 +306,7 @@ def copies_of_one_chain(count: int) -> bytes:
 
 
 def enumerations_of_one_name(count: int) -> bytes:
-    """One is empty, and goes with each of them; the others are compared with all that come before."""
+    """One is empty and matches each of them; the others are compared with all that come before."""
     return raw(enum(B), *(enum(B, *range(number, number + 60)) for number in range(count)))
 
 
@@ -325,7 +326,7 @@ def test_comparisons_are_counted(build: Callable[[int], bytes], many: int) -> No
 
 
 def chain_of_tags(pointers: int) -> bytes:
-    """Each of its sixty tags becomes a type, for each pointer. What is read for that is less than any unit may read."""
+    """Each of its sixty tags becomes a type for each pointer. Reading them takes fewer steps than any unit may take."""
     w = RawDwarf()
     w.begin()
     int_ = w.base_type()
@@ -337,7 +338,7 @@ def chain_of_tags(pointers: int) -> bytes:
 
 
 def one_location_list(parameters: int) -> bytes:
-    """A parameter is looked for in a list of a hundred entries, and so is the next."""
+    """Each parameter is looked up in a list of a hundred entries."""
     w = RawDwarf()
     w.begin()
     int_ = w.base_type()
@@ -351,7 +352,7 @@ def one_location_list(parameters: int) -> bytes:
 
 
 def one_table_of_abbreviations(units: int) -> bytes:
-    """Of 100 kilobytes, which each unit reads from another place on."""
+    """It has 100 kilobytes, and each unit reads it from a different place on."""
     w = RawDwarf()
     entries = [uleb(number + 1) + b"\x11\0\0\0" for number in range(18_000)]
     at = 0

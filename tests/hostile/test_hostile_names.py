@@ -1,4 +1,4 @@
-"""Names of megabytes, and names that share their bytes: what is said stays short, and time and memory stay bounded."""
+"""Names of megabytes, and names that share their bytes: messages stay short, and time and memory stay bounded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.hostile.test_hostile_objects import functions
 
 
 def test_a_long_name_of_a_unit_in_a_message(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """All of it was in the message."""
+    """The message must not contain all of it."""
     wrong = synthetic.named("typedef", "t", ("type", "ref4", Raw(0x00FFFFFF)))
     root = synthetic.named("compile_unit", "u\x1b" * 100_000, ("language", "data1", 12), children=[INT, wrong])
     path = tmp_path / "x.elf"
@@ -39,7 +39,7 @@ def test_a_long_name_of_a_unit_in_a_message(tmp_path: Path, capfd: pytest.Captur
 
 
 def indexed(path: Path, sources: tuple[str, ...], named: list[str]) -> None:
-    """A file that is linked of one object, which has values and these sources. Its symbols name those."""
+    """A file linked from one object, which has values and these sources. Its symbols name the sources."""
     path.write_bytes(relocatable().data)
     encode_object(str(path), Features.parse("default"), Placing(strip=True, inline=True))
     with ElfImage.open(path) as image:
@@ -57,8 +57,7 @@ def indexed(path: Path, sources: tuple[str, ...], named: list[str]) -> None:
 
 
 def test_sources_of_very_many_lengths(tmp_path: Path) -> None:
-    """Each source that the symbol table names was asked whether it ends with one of those of the objects, once for each
-    of their lengths: 14 s.
+    """Asking whether each source in the symbol table ends with a source of an object, once for each length, takes 14 s.
     """
     path = tmp_path / "x"
     indexed(path, tuple("x" * length + "o" for length in range(2000)), [f"y{number}.c" for number in range(60_000)])
@@ -87,7 +86,7 @@ def test_sources_with_a_prefix_are_known_by_their_ends(
 
 
 def test_sections_of_one_long_name(tmp_path: Path) -> None:
-    """The name was copied for each of them, to see whether it is one of DWARF: 24 s."""
+    """Copying the name for each of them, to see whether it is a DWARF section, takes 24 s."""
     path = tmp_path / "x.o"
     long = ".debug_" + "n" * 2_000_000
     sections, _ = functions(1)

@@ -1,5 +1,5 @@
-"""Types of one name that are nearly equal: how long they may be compared; functions of one name with many symbols, or
-prototypes; and what many parameters share. Limits are those of test_hostile.py.
+"""Nearly equal types of one name, and how long they may be compared; functions of one name with many symbols or
+prototypes; and what many parameters share. The limits are those of test_hostile.py.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ SHARED = "shared data that expands"
 
 
 def in_a_row(structs: int, others: int, members: int = 0) -> bytes:
-    """Structs that each refer to the one before, after so many other members, and other types: by the number of both
-    they may take longer.
+    """Structs that each refer to the one before, after some other members; and other types. The numbers of both decide
+    how long comparing may take.
     """
     w = RawDwarf()
     w.begin()
@@ -71,8 +71,8 @@ def in_a_row(structs: int, others: int, members: int = 0) -> bytes:
 
 
 def test_namesakes_in_a_row(tmp_path: Path) -> None:
-    """Each pair of them is compared to the end, so that the cube of their number counts. Was up to 8,192 steps for each
-    type of the file, half a minute here.
+    """Each pair of them is compared to the end, so the time grows with the cube of their number. With 8,192 steps for
+    each type of the file, it would be half a minute here.
     """
     path = tmp_path / "file"
     path.write_bytes(in_a_row(3000, 500_000))
@@ -88,14 +88,14 @@ def test_some_may_be_compared(tmp_path: Path) -> None:
 
 
 def test_large_ones_may_be_compared(tmp_path: Path) -> None:
-    """Few types, with very many members: there is more to compare than types can tell."""
+    """Few types with very many members: the number of types does not show how much there is to compare."""
     path = tmp_path / "file"
     path.write_bytes(in_a_row(100, 0, 2000))
     assert encode(path).answer.endswith(" bytes")
 
 
 def test_many_functions_of_many_clones(tmp_path: Path) -> None:
-    """For each function in a compiler's BTF, all clones were looked at: the square of the size, minutes for 10 MB."""
+    """Looking at all clones for each function in a compiler's BTF takes quadratic time: minutes for 10 MB."""
     words = [0, FUNC_PROTO, 0] + [1, FUNC, 1] * 60_000
     sections = [
         Section(".text", bytes(256), flags=SHF_ALLOC | SHF_EXECINSTR, address=4096),
@@ -115,9 +115,7 @@ def function(w: RawDwarf, *attributes: tuple[int, int, object]) -> None:
 
 
 def test_parameters_of_a_struct_with_many_members(tmp_path: Path) -> None:
-    """The member that a parameter's only piece is was looked for in all members, none of which lies there. Each is one
-    byte here.
-    """
+    """The member at a parameter's only piece is searched for among all, and none is there. Each is one byte here."""
     w = RawDwarf(5)
     w.begin()
     w.base_type()
@@ -138,7 +136,7 @@ def test_parameters_of_a_struct_with_many_members(tmp_path: Path) -> None:
 
 
 def test_a_long_name_and_many_members(tmp_path: Path) -> None:
-    """A parameter's name is made of its own and that of a member: 900 MB of names, of 0.4 MB."""
+    """A parameter's name is made from its own and that of a member: 900 MB of names from 0.4 MB."""
     w = RawDwarf()
     name = w.string(b"a" * 300_000)
     w.info += struct.pack("<IHIB", 0, 4, 0, 8)
@@ -160,7 +158,7 @@ def test_a_long_name_and_many_members(tmp_path: Path) -> None:
 
 
 def test_prototypes_with_many_parameters(tmp_path: Path) -> None:
-    """Parameters that are the same were no steps of a comparison: 100,000 times 60,000 of them."""
+    """Equal parameters must count as steps of a comparison: there are 100,000 times 60,000 of them."""
     w = RawDwarf()
     for unit in range(2):
         w.begin()
@@ -185,7 +183,7 @@ def test_prototypes_with_many_parameters(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("what", ["parameters", "structs", "variables"])
 def test_long_chains_that_many_share(what: str, tmp_path: Path) -> None:
-    """A thousand links were followed for each of 400,000 DIEs, to see whether they end."""
+    """A thousand links must not be followed for each of 400,000 DIEs, to see whether they end."""
     w = RawDwarf()
     w.begin()
     int_ = w.base_type()
@@ -213,8 +211,7 @@ def test_long_chains_that_many_share(what: str, tmp_path: Path) -> None:
 
 
 def test_structs_that_lead_to_one_long_chain(tmp_path: Path) -> None:
-    """Where a declaration is met by an undecided type, all of the chain was searched for mentions of it, for each
-    struct: 20 s here.
+    """An undecided type meets a declaration. Searching the whole chain for mentions of it, for each struct, takes 20 s.
     """
     w = Writer()
     for items in near.met():
@@ -236,8 +233,8 @@ def test_structs_that_lead_to_one_long_chain(tmp_path: Path) -> None:
 
 
 def behind_many_typedefs(what: str, count: int = 60_000) -> bytes:
-    """A thousand steps to the size of each of four times so many parameters; of members of structs that are on the
-    stack, which may be packed; of the units of bitfields.
+    """A thousand steps lead to the size of each of many parameters; of members of structs on the stack, which may be
+    packed; and of the units of bitfields.
     """
     w = RawDwarf()
     w.begin()

@@ -1,4 +1,4 @@
-"""Small object files that were written to be slow or large, for `pybtf object`, and what it shares with encoding."""
+"""Small object files that were written to be slow or large, for `pybtf object` and for what it shares with encoding."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MEMBER, PARAMETER, PLACE, SIZE, STRUCT, TYPE = 0x0D, 0x05, 0x38, 0x0B, 0x13, 0x4
 
 
 def functions(count: int) -> tuple[list[Section], list[int]]:
-    """An object with so many functions, and where in .debug_info their addresses are."""
+    """An object with so many functions, and the offsets of their addresses in .debug_info."""
     w = RawDwarf()
     w.begin()
     places = []
@@ -47,18 +47,19 @@ def relocation(place: int, link: int | str) -> Section:
 
 
 def test_a_section_for_each_relocation(tmp_path: Path) -> None:
-    """For each address, its relocation was looked for in all sections of them."""
+    """The relocation of each address must not be searched for in all sections of relocations."""
     sections, places = functions(40_000)
     sections += [relocation(place, ".symtab") for place in places]
     path = tmp_path / "x.o"
     path.write_bytes(elf(sections, [Symbol("f", 0, 8)], type="ET_REL").data)
     start = time.process_time()
     assert encode_object(str(path), Features.parse(), Placing()).what == DONE
-    assert time.process_time() - start < 6  # it was eight seconds, on a machine that now takes one
+    assert time.process_time() - start < 6  # with such a search it is eight times as long
 
 
 def test_symbol_tables_that_overlap(tmp_path: Path) -> None:
-    """Each section of relocations has a table of its own; all are the same bytes of the file, and each was copied."""
+    """Each section of relocations has a table of its own; all have the same bytes, which must not be copied for each.
+    """
     sections, places = functions(1)
     count, size = 1000, 24 << 12
     sections.append(Section(".big", bytes(size), type="SYMTAB", link=".strtab", entsize=24))
@@ -77,7 +78,7 @@ def test_symbol_tables_that_overlap(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("what", ["members", "parameters"])
 def test_a_long_name_in_many_places(what: str, tmp_path: Path) -> None:
-    """For digests, it was read in each: 4,000 times half a megabyte."""
+    """The digests must not read it in each place: 4,000 times half a megabyte."""
     w = RawDwarf()
     name = w.string(b"n" * 500_000)
     w.begin()

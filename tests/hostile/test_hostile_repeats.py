@@ -1,5 +1,5 @@
-"""Very many types, and what the dropping of repeats looks through: many classes that all lead to the same. Limits are
-those of test_hostile.py.
+"""Very many types, and the searches for repeats: many classes that all lead to the same one. The limits are those of
+test_hostile.py.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def member(w: RawDwarf, type_: int, name: str = "x") -> None:
 
 
 def other_unit(w: RawDwarf) -> None:
-    """Of a single unit nothing is dropped."""
+    """Nothing is dropped from a single unit."""
     w.begin()
     w.die(STRUCT, (NAME, STRING, "other"), (SIZE, DATA1, 4), children=True)
     w.null()
@@ -57,8 +57,8 @@ def element(w: RawDwarf, at: int) -> int:
 
 
 def arrays_behind_a_large_struct() -> bytes:
-    """500 nameless structs, equal but for the elements of an array. For each pair of them all members of another struct
-    were looked at, which may have such an array: 6 s.
+    """500 nameless structs, equal but for the elements of an array. Looking at all members of another struct, which may
+    have such an array, for each pair takes 6 s.
     """
     w = RawDwarf()
     other_unit(w)
@@ -79,7 +79,7 @@ def arrays_behind_a_large_struct() -> bytes:
 
 
 def slots_of_one_prototype() -> bytes:
-    """10,000 structs lead to one prototype with 3,000 names, each of which has two definitions: 800 MB of slots."""
+    """10,000 structs lead to one prototype with 3,000 names that have two definitions each: 800 MB of slots."""
     w = RawDwarf()
     for unit in range(2):
         w.begin()
@@ -114,7 +114,7 @@ def test_what_many_classes_lead_to(build: Callable[[], bytes], tmp_path: Path) -
 
 
 def pointers(count: int) -> bytes:
-    """Each is one to the one before it."""
+    """Each is a pointer to the one before it."""
     w = RawDwarf()
     w.begin()
     at = w.die(POINTER, (TYPE, REF4, w.base_type()))
@@ -125,8 +125,8 @@ def pointers(count: int) -> bytes:
 
 
 def assert_times(most: float, path: Path, other: Path) -> None:
-    """Encoding `path` takes less than `most` times as long as `other`, at one of three tries: the pace of a machine may
-    change between the two, but not each time.
+    """Checks that encoding `path` takes less than `most` times as long as `other`, in one of three tries. The speed of
+    a machine may change between the two, but not each time.
     """
     runs = []
     for _ in range(3):
@@ -138,8 +138,8 @@ def assert_times(most: float, path: Path, other: Path) -> None:
 
 
 def test_very_many_types(tmp_path: Path) -> None:
-    """Tables had buckets for one type in a kilobyte, and each type was looked for among ever more: 6 s in place of 1.5,
-    and 24 times as long for five times as many.
+    """Tables must grow with the types. With one bucket for each kilobyte of input this takes 6 s instead of 1.5, and
+    five times as many types take 24 times as long.
     """
     few, many = tmp_path / "few", tmp_path / "many"
     few.write_bytes(pointers(200_000))
@@ -148,8 +148,8 @@ def test_very_many_types(tmp_path: Path) -> None:
 
 
 def doubt_beside_many_types(structs: int, others: int) -> bytes:
-    """Doubt about the last of a row of structs spreads to the first, in two rounds for each of them. Each time all
-    entries of the class list were gone through. Most are those of pointers to nothing, of one byte each in the file.
+    """Doubt about the last of a row of structs spreads to the first, in two rounds for each of them. A round must not
+    go through all entries of the class list. Most entries are pointers to nothing, of one byte each in the file.
     """
     w = Writer()
     for place, items in enumerate(near.captured_in_vain()):
@@ -163,8 +163,8 @@ def doubt_beside_many_types(structs: int, others: int) -> bytes:
 
 
 def test_doubt_beside_many_types(tmp_path: Path) -> None:
-    """It took several times as long as with few structs. Where pointers lead to nothing, that was looked for, with some
-    salts among very many others.
+    """It must not take several times as long as with few structs. The target of pointers to nothing must not be
+    searched for, with some salts among very many others.
     """
     few, many = tmp_path / "few", tmp_path / "many"
     few.write_bytes(doubt_beside_many_types(20, 3_000_000))

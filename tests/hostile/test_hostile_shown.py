@@ -1,4 +1,4 @@
-"""BTF that would take what prints or draws it hours, or all memory: long chains of types, names that share bytes."""
+"""BTF that would take hours or all memory to print or draw: long chains of types, names that share bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INT, PTR, ARRAY, STRUCT, TYPEDEF, FUNC, FUNC_PROTO, VAR, DATASEC, DECL_TAG = (
 
 
 def chains(members: int) -> bytes:
-    """A struct whose members are arrays of typedefs of arrays of typedefs..., as deep as is allowed in each."""
+    """A struct whose members are arrays of typedefs of arrays of typedefs..., each as deep as is allowed."""
     words = [1, INT, 4, 32]
     id = 1
     for _ in range(250):
@@ -40,7 +40,7 @@ def chains(members: int) -> bytes:
 
 
 def nested(inner: int, length: int) -> bytes:
-    """A struct with one long name for each of its members, within another."""
+    """A struct whose members all have one long name, inside another."""
     words = [1, INT, 4, 32, 5, STRUCT | inner, 4 * inner]
     for number in range(inner):
         words += [9, 1, 32 * number]
@@ -49,7 +49,7 @@ def nested(inner: int, length: int) -> bytes:
 
 
 def long_type(members: int, length: int) -> bytes:
-    """A struct of which each member has the same type, with a long name."""
+    """A struct whose members all have the same type, which has a long name."""
     words = [3, STRUCT, 0, 1, STRUCT | members, 0]
     for _ in range(members):
         words += [1, 1, 0]
@@ -78,7 +78,7 @@ def test_long_chains_take_steps(arguments: list[str], tmp_path: Path, capfd: pyt
 
 
 def alternating(members: int) -> bytes:
-    """A struct of numbers and bytes with holes behind them, nearly all of which move."""
+    """A struct of numbers, and of bytes with holes after them; nearly all of these move."""
     words = [1, INT, 4, 32, 1, INT, 1, 8, 5, STRUCT | members, 8 * members]
     for number in range(members):
         words += [5, 1 + number % 2, 64 * number]
@@ -89,7 +89,7 @@ def alternating(members: int) -> bytes:
 def test_moves_take_several_steps_for_each_member(
     members: int, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """All members are read, and written again, for each that moves: of 65,535, hundreds of times a second."""
+    """All members are read and written again for each that moves: of 65,535, a few hundred times a second."""
     path = tmp_path / "x.btf"
     path.write_bytes(alternating(members))
     assert main(["show", "-P", str(path)]) == (0 if said else 1)
@@ -105,7 +105,7 @@ def test_short_ones_do_not(tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
 
 
 def trees(depth: int, structs: int) -> bytes:
-    """Structs of which each member is of two members, and so on; and many that have one such tree."""
+    """Structs whose members are structs of two members, and so on; and many structs that contain one such tree."""
     words = [1, INT, 4, 32, 5, STRUCT | 2, 8, 7, 1, 0, 9, 1, 32]
     for level in range(1, depth + 1):
         bits = 64 << (level - 1)
@@ -130,7 +130,7 @@ def holes(there: int, movable: int) -> bytes:
 
 
 def all_movable(members: int) -> bytes:
-    """A struct of which every other member fits into the hole behind the one before."""
+    """A struct in which every other member fits into the hole before it."""
     words = [1, INT, 4, 32, 5, INT, 1, 8, 10, STRUCT | members, 8 * members]
     for number in range(members):
         words += [12, 1 + number % 2, 64 * number]
@@ -160,7 +160,7 @@ def alike(members: int) -> bytes:
 def test_what_is_small_and_would_become_large_or_slow(
     arguments: list[str], data: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Texts of hundreds of megabytes, and work that grows with the cube or the square of the members."""
+    """Texts of hundreds of megabytes, and work that grows with the square or the cube of the number of members."""
     path = tmp_path / "x.btf"
     path.write_bytes(data)
     assert main(["show", *arguments, str(path)]) == 1
@@ -169,7 +169,7 @@ def test_what_is_small_and_would_become_large_or_slow(
 
 
 def in_each_other(structs: int) -> bytes:
-    """`s0` has `s1` in it, and so on; the last one has a number."""
+    """`s0` contains `s1`, and so on; the last one contains a number."""
     words, text = [1, INT, 4, 32], b"\0int\0"
     for number in range(structs):
         words += [len(text), STRUCT | 1, 4, 5, number + 3 if number + 1 < structs else 1, 0]
@@ -214,7 +214,7 @@ def test_what_nests_as_deep_as_is_allowed(
 def test_what_nests_deep_is_indented_so_far(
     arguments: list[str], tabs: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """As pahole and bpftool have it: 20 structs in each other."""
+    """As in pahole and bpftool: 20 nested structs."""
     words = [1, INT, 4, 32, 0, STRUCT | 1, 4, 7, 1, 0]
     for number in range(2, 20):
         words += [0, STRUCT | 1, 4, 0, number, 0]
@@ -228,7 +228,7 @@ def test_what_nests_deep_is_indented_so_far(
 def test_one_text_in_which_something_is_expanded(
     depth: int, status: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """It has at most 32 MiB, half of what all texts may have: here 29 or 60 MB."""
+    """It may have at most 32 MiB, half of what all texts may have: here it has 29 or 60 MB."""
     path = tmp_path / "x.btf"
     path.write_bytes(trees(depth, 1))
     assert main(["show", "-E", "o", str(path)]) == status
@@ -237,7 +237,7 @@ def test_one_text_in_which_something_is_expanded(
 
 
 def test_types_of_members_take_room_in_json(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """At most 64 MiB and 64 times the file: the 120 MB of this one would be 60 GB for a megabyte."""
+    """At most 64 MiB and 64 times the file. Here they are 120 MB; for a file of a megabyte they would be 60 GB."""
     path = tmp_path / "x.btf"
     path.write_bytes(long_type(2000, 60_000))
     assert main(["show", "--json", "s", str(path)]) == 1
@@ -253,7 +253,7 @@ def test_types_of_members_take_room_in_json(tmp_path: Path, capfd: pytest.Captur
 def test_json_is_not_in_memory_in_all_forms(
     command: str, most: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """With all that it is made of, and as a list of pieces, it would take more than that many times its length."""
+    """With its objects and a list of pieces in memory, it would take more than that many times its length."""
     many, none = tmp_path / "many.btf", tmp_path / "none.btf"
     words = [1, INT, 4, 32]
     for number in range(40):
@@ -277,7 +277,7 @@ def test_json_is_not_in_memory_in_all_forms(
 
 
 def test_what_is_small_and_stays_small(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """As pahole has it: `pahole -F btf -R -C R`."""
+    """The text is pahole's: `pahole -F btf -R -C R`."""
     path = tmp_path / "x.btf"
     path.write_bytes(holes(50, 5))
     assert main(["show", "-R", "R", str(path)]) == 0
@@ -286,7 +286,7 @@ def test_what_is_small_and_stays_small(tmp_path: Path, capfd: pytest.CaptureFixt
 
 @pytest.mark.parametrize("command", ["show", "size", "dump", "duplicates"])
 def test_names_that_share_bytes(command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """As many bytes as the file has may be in names 16 times, and 64 KiB more."""
+    """Names may have 16 times as many bytes as the file, and 64 KiB more."""
     path = tmp_path / "x.btf"
     data = tails(2000, 20_000)
     path.write_bytes(data)
@@ -299,7 +299,7 @@ def test_names_that_share_bytes(command: str, tmp_path: Path, capfd: pytest.Capt
 
 
 def test_names_in_a_picture_are_cut(tmp_path: Path) -> None:
-    """The name of a part is that of all structs around it."""
+    """The name of a part consists of the names of all structs around it."""
     path, drawn = tmp_path / "x.btf", tmp_path / "x.svg"
     path.write_bytes(nested(50, 400))
     assert main(["show", "--svg", str(drawn), "-E", "o", str(path)]) == 0
@@ -309,7 +309,7 @@ def test_names_in_a_picture_are_cut(tmp_path: Path) -> None:
 
 
 def test_many_tags_of_a_function_with_a_long_name(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """The functions of a header are sorted, one for each tag, and the long names compared: 41 seconds."""
+    """The functions of a header are sorted, one for each tag. Comparing the long names takes 41 seconds."""
     words = [0, FUNC_PROTO, 0, 11, FUNC | 1, 1]
     for _ in range(20_000):
         words += [1, DECL_TAG, 2, 0xFFFFFFFF]
@@ -324,7 +324,7 @@ def test_many_tags_of_a_function_with_a_long_name(tmp_path: Path, capfd: pytest.
 
 @pytest.mark.parametrize("elements", [False, True], ids=["types", "members"])
 def test_a_name_whose_numbers_are_taken(elements: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """`a__` with a number is a name that a header gives to an `a`: no number was ever free."""
+    """A header renames an `a` to `a__` with a number. Here very many numbers are taken."""
     words = [1, STRUCT, 0, 3, STRUCT, 0]
     words += [12, STRUCT | 2, 0, 3, 1, 0, 3, 1, 0] if elements else [7, STRUCT, 0]
     path = tmp_path / "x.btf"
@@ -335,7 +335,7 @@ def test_a_name_whose_numbers_are_taken(elements: bool, tmp_path: Path, capfd: p
 
 
 def test_a_section_with_one_long_name(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """All text of one type is held: 260 MB, twice."""
+    """The text of one type is kept in memory: 260 MB, twice."""
     words = [1, INT, 4, 32, 5, VAR, 1, 0, 3, DATASEC | 400, 1600]
     for number in range(400):
         words += [2, 4 * number, 4]
@@ -353,7 +353,7 @@ def test_a_section_with_one_long_name(tmp_path: Path, capfd: pytest.CaptureFixtu
 
 @pytest.mark.parametrize("sections", [4, 5])
 def test_sections_with_one_long_name(sections: int) -> None:
-    """Of 60 MB each, which is less than one may have. All have 256 MiB."""
+    """Each has 60 MB, less than one may have. All together may have 256 MiB."""
     words = [1, INT, 4, 32, 5, VAR, 1, 0]
     for _ in range(sections):
         words += [3, DATASEC | 300, 1200, *(word for number in range(300) for word in (2, 4 * number, 4))]
@@ -366,7 +366,7 @@ def test_sections_with_one_long_name(sections: int) -> None:
 
 @pytest.mark.parametrize("format", [["raw"], ["json"], ["json", "--pretty"]], ids=" ".join)
 def test_a_text_that_is_written_to_a_file_is_not_in_memory(format: list[str], tmp_path: Path) -> None:
-    """It was there in pieces, and once more as a whole."""
+    """Neither in pieces nor as a whole."""
     path, written = tmp_path / "x.btf", tmp_path / "x.txt"
     path.write_bytes(raw_btf([1, STRUCT, 0] * 100_000, b"\0" + b"n" * 100 + b"\0"))
     tracemalloc.start()

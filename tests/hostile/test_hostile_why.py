@@ -1,7 +1,7 @@
-"""Small files about which `pybtf why` would read, compare or write for minutes, or with all memory: lists, names and
-tables that many DIEs share, DIEs whose siblings are in front of them, thousands of types or symbols of one name.
+"""Small files for which `pybtf why` would read, compare or write for minutes, or use all memory: lists, names and
+tables that many DIEs share, DIEs whose siblings come before them, thousands of types or symbols of one name.
 
-Each is encoded soon, and the verdict is what it is; only the evidence ends somewhere.
+Each is encoded quickly, and the verdict is not affected; only the evidence is limited.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TEXT = FLAVOURS["x86_64"].text
 SIBLING, LOCATION, NAME, SIZE, LOW_PC, UPPER, TYPE, RANGES = 0x01, 0x02, 0x03, 0x0B, 0x11, 0x2F, 0x49, 0x55
 ARRAY, PARAMETER, BLOCK, STRUCT, SUBRANGE, SUBPROGRAM = 0x01, 0x05, 0x0B, 0x13, 0x21, 0x2E
 
-#: What one case may take: seconds of processor time, bytes of address space.
+#: Limits for one case: seconds of processor time, bytes of address space.
 SECONDS = 20
 SPACE = 1 << 30
 
@@ -34,7 +34,7 @@ CASES: dict[str, tuple[Callable[[], bytes], list[str], str]] = {}
 
 
 def case(expected: str, *asked: str) -> Callable[[Callable[[], bytes]], Callable[[], bytes]]:
-    """Register a builder: what is asked, and what is said of it."""
+    """Registers a builder: the name that is asked about, and the answer."""
 
     def register(build: Callable[[], bytes]) -> Callable[[], bytes]:
         CASES[build.__name__] = build, [*asked], expected
@@ -50,7 +50,7 @@ def begun() -> tuple[RawDwarf, int]:
 
 
 def functions(w: RawDwarf, int_: int, count: int, name: int, type: int) -> bytes:
-    """Functions `f` with the parameters `name`, of each one more than of the one before."""
+    """Functions `f` with the parameters `name`; each has one parameter more than the one before."""
     f = w.string(b"f")
     for number in range(count):
         w.die(SUBPROGRAM, (NAME, STRP, f), (TYPE, REF4, int_), (LOW_PC, ADDR, TEXT), children=True)
@@ -63,7 +63,7 @@ def functions(w: RawDwarf, int_: int, count: int, name: int, type: int) -> bytes
 
 @case("the function f is not in BTF: parameter 1 (p) arrives in rsi", "f")
 def a_sibling_in_front() -> bytes:
-    """A block within a block says that it is itself what follows it."""
+    """A block within a block names itself as its next sibling."""
     w, int_ = begun()
     w.die(SUBPROGRAM, (NAME, STRING, "f"), (TYPE, REF4, int_), (LOW_PC, ADDR, TEXT), children=True)
     w.die(BLOCK, children=True)
@@ -78,7 +78,7 @@ def a_sibling_in_front() -> bytes:
 
 @case("f is in BTF", "f")
 def ranges_that_functions_share() -> bytes:
-    """10,000 functions, each with the same 60,000 pieces."""
+    """10,000 functions, all with the same 60,000 pieces."""
     w, int_ = begun()
     f = w.string(b"f")
     for _ in range(10_000):
@@ -126,7 +126,7 @@ def dimensions() -> bytes:
 
 @case("units disagree about its prototype: there are 200", "f")
 def tables_of_abbreviations_that_overlap() -> bytes:
-    """200 units, each with a table that begins one entry behind that of the unit before."""
+    """200 units, each with a table that begins one entry after that of the unit before."""
     w = RawDwarf()
     starts = []
     for number in range(200):
@@ -157,7 +157,7 @@ def structs_of_one_name() -> bytes:
 
 @case("a0 is not in BTF: no DWARF describes it; it is another name for the code of a1, a10", "a*")
 def symbols_of_one_place() -> bytes:
-    """90 of 30,000 are asked about, each of which is another name of all others."""
+    """90 of 30,000 are asked about, and all of them are names of one place."""
     w, int_ = begun()
     w.die(SUBPROGRAM, (NAME, STRING, "f"), (TYPE, REF4, int_), (LOW_PC, ADDR, TEXT))
     w.end()
@@ -167,7 +167,7 @@ def symbols_of_one_place() -> bytes:
 
 @case("the function f.constprop.10 is not in BTF", "f.*")
 def clones_and_parts_of_one_function() -> bytes:
-    """Of each of 30,000 symbols it was looked for among all of them whether it is one of a clone."""
+    """For each of 30,000 symbols, a search among all of them would find out whether it belongs to a clone."""
     w, int_ = begun()
     w.die(SUBPROGRAM, (NAME, STRING, "f"), (TYPE, REF4, int_), (LOW_PC, ADDR, TEXT))
     w.end()

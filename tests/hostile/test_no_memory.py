@@ -1,8 +1,8 @@
-"""Each allocation of the core fails once: what follows is a `MemoryError` or the same bytes, never another outcome, and
-nothing that was allocated before is lost.
+"""Each allocation of the core fails once. The outcome is a `MemoryError` or the same bytes, and nothing that was
+allocated before is leaked.
 
-A small library stands before malloc, calloc and realloc, and refuses the one whose number it is told, counting those
-that the core asks for. Each number has a forked process of its own.
+A small library replaces malloc, calloc and realloc. It counts the core's allocations and refuses the one with a given
+number. Each number has a forked process of its own.
 """
 
 from __future__ import annotations
@@ -154,8 +154,8 @@ def shim(require: Require, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def refusals(shim: Path, what: str, *files: Path | str, program: str = OUTCOMES) -> tuple[int, list[Any]]:
-    """How many allocations there are, and which of them end otherwise than they should, with the status; by LEAKS,
-    those after which memory is lost, with the bytes.
+    """How many allocations there are, and which of them have a wrong outcome, with the status; with LEAKS, those after
+    which memory is leaked, with the bytes.
     """
     argv = [sys.executable, "-c", SETUP + program, what, *map(str, files)]
     done = subprocess.run(
@@ -195,7 +195,7 @@ def test_each_allocation_fails_once(name: str, shim: Path, tmp_path: Path) -> No
 def test_each_allocation_of_values_fails_once(
     arguments: tuple[str, ...], shim: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a cache: of a link that has changed nothing."""
+    """Also with a cache, for a link that changes nothing."""
     monkeypatch.chdir(unpack(ROOT / "fixtures/objects/objects.tar.xz", tmp_path) / "x86")
     count, bad = refusals(shim, *arguments)
     assert count > 20
@@ -206,7 +206,7 @@ def test_each_allocation_of_values_fails_once(
 def test_nothing_is_lost_when_an_allocation_fails(
     what: str, shim: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a worker had was lost where the rest of it was refused: up to megabytes, each time."""
+    """A worker whose next allocation is refused must free what it has: up to megabytes, each time."""
     monkeypatch.chdir(unpack(ROOT / "fixtures/objects/objects.tar.xz", tmp_path) / "x86")
     count, bad = refusals(shim, what, "a.o", program=LEAKS)
     assert count > 20
@@ -214,7 +214,7 @@ def test_nothing_is_lost_when_an_allocation_fails(
 
 
 def test_a_file_for_which_there_is_no_memory_is_still_an_elf_file(tmp_path: Path) -> None:
-    """In a process of little memory, a large file with holes."""
+    """In a process with little memory, for a large sparse file."""
     large = tmp_path / "large.o"
     large.write_bytes(b"\x7fELF")
     os.truncate(large, 1 << 40)

@@ -1,4 +1,4 @@
-"""`rules_probe`, which is compiled and belongs to the core that is under test, wherever that is."""
+"""`rules_probe` is compiled and belongs to the core under test, wherever that is."""
 
 import os
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""The doors through which tests reach rules of the core that are not visible from Python otherwise.
+"""Access for tests to rules of the core that are otherwise not visible from Python.
 
-Each door but the last takes plain tuples and dictionaries, builds the C structures from them, calls one rule, and
-returns what it found. The last looks at a run. Nothing of the product imports this module.
+Each function but the last takes plain tuples and dictionaries, builds the C structures from them, calls one rule, and
+returns the result. The last one looks at a run. Nothing in the product imports this module.
 """
 
 import cython
@@ -75,15 +75,15 @@ from cython.cimports.pybtf.core.support.memory import U32s, u32s_free
 
 # ---------------------------------------------------------------- records of BTF
 
-ROOM = cython.declare(cython.size_t, 256)  # words of the longest record that is asked about
+ROOM = cython.declare(cython.size_t, 256)  # words of the longest record that tests ask about
 
 
 def probe_record(kind: uint32_t, vlen: uint32_t):
-    """What the core says of a record of a kind, also of one that does not exist, with so many elements.
+    """What the core says about a record of this kind, which need not exist, with so many elements.
 
-    As a dictionary: `fixed`, `each`, `words` and `size` in words; the sets that the kind is in, as booleans; and which
-    words of the record are names of elements and ids of types, by their places. Of these places `look` has the last
-    name and the last id, 0 if there is none.
+    A dictionary: `fixed`, `each`, `words` and `size` in words; the sets that the kind is in, as booleans; and the
+    places of the words that are names of elements or ids of types. `look` has the last place of a name and the last
+    place of an id, or 0 if there is none.
     """
     r: uint32_t[256]
     x: Extremes
@@ -119,8 +119,8 @@ def span_places(s: RefSpan, r: cython.pointer[uint32_t]):
 
 def probe_abbrevs(section, tables):
     """Reads tables of a section, one after the other, as a worker does: (offset, version, address size, offset size).
-    What each consists of: its declarations, with their programs, and how far it reaches; or the fault's code, place and
-    value.
+    Returns what each consists of: its declarations with their programs, and where it ends; or the code, place and value
+    of its fault.
     """
     span: Span
     table: AbbrevTable
@@ -187,7 +187,7 @@ def probe_location(
 ):
     """(register or None, constant at entry, stack at entry, first-word set, second-word set) of a parameter.
 
-    It has `size` bytes, and its location is a "block" (bytes), a "list" (offset) or a "listx" (index).
+    The parameter has `size` bytes. Its location is a "block" (bytes), a "list" (offset) or a "listx" (index).
     """
     unit: Unit
     sections: DebugSections
@@ -235,7 +235,7 @@ def probe_location(
 
 
 def probe_address(expr, *, address_size=8, addr=b"", addr_base=0, big_endian=False):
-    """The address that a variable's location expression stands for, or None; -1 for an index that is in no table."""
+    """The address in a variable's location expression, or None; -1 for an index that no table has."""
     found: cython.int
     unit: Unit
     sections: DebugSections
@@ -329,7 +329,7 @@ class ProbeUnit:
         """(optimized, unexpected, uncertain, per parameter a string) of the function with these parameters.
 
         The string has "o" if the parameter is flagged optimized, "u" if unexpected, and, with true_signature,
-        "=NAME" if the member of this name stands for it.
+        "=NAME" if the member of this name replaces it.
         """
         machine: Machine
         function: Function
@@ -362,7 +362,7 @@ class ProbeUnit:
         )
 
     def ref(self, index):
-        """The type that a parameter now has."""
+        """The parameter's current type."""
         return self.unit.params[cython.cast(uint32_t, index)].ref
 
 
@@ -412,7 +412,7 @@ class ProbeClasses:
 
 @cython.cfunc
 def fill_table(table: cython.pointer[FuncTable], entries: list, keep: list) -> cython.void:
-    """`keep` gets the encoded names, which the table points into."""
+    """`keep` gets the encoded names, which the table points to."""
     i: cython.size_t
     at: uint32_t = 0
     for i, (base, symbols, *rest) in enumerate(entries):
@@ -471,7 +471,7 @@ def free_table(table: cython.pointer[FuncTable]) -> cython.void:
 def probe_combine(entries, states, classes: ProbeClasses, *, consistent=True, true_signature=False):
     """([(name, state, full name?, kfunc?, kfunc flags)] in order of emission, [fate of each entry]).
 
-    entries: (base name, [(symbol, address)], facts), sorted by name, facts optional: {"ambiguous": True,
+    entries: (base name, [(symbol, address)], facts), sorted by name; facts are optional: {"ambiguous": True,
     "kfunc": FLAGS}; states: (entry, address, prototype class, flags).
     """
     table: FuncTable
@@ -517,7 +517,7 @@ def probe_combine(entries, states, classes: ProbeClasses, *, consistent=True, tr
 
 @cython.cfunc
 def described(run: Inputs, c: uint32_t) -> str:
-    """A class in words, pointers as `*` before what they are to; of a variant the class, and a bit for each name."""
+    """A class in words. Pointers are `*` before their target; a variant has its class and a bit for each name."""
     r: cython.pointer[cython.const[uint32_t]] = class_record(run.e.classes, c)
     kind: uint32_t = record_kind(r)
     if kind == KIND_VARIANT:
@@ -533,9 +533,9 @@ def described(run: Inputs, c: uint32_t) -> str:
 
 
 def probe_kept(run: Run):
-    """What became of the types of a run that notes DIEs, once it has encoded: of each unit whether it is kept whole,
-    and its types, each as (class, apart?, kept?, id); and of each declaration of which the de-duplication was told the
-    id of the definition, and the unit by whose end it is resolved. Ids are those of what types were mapped to.
+    """What became of the types of a run that notes DIEs, after encoding. For each unit: whether it is kept whole, and
+    its types, each as (class, apart?, kept?, id). For each declaration that the de-duplication was told about: the id
+    of the definition, and the unit by whose end it is resolved. Ids are those of the types that they were mapped to.
     """
     e: cython.pointer[Encoder] = cython.address(run.e)
     t: cython.pointer[KeptUnit]

@@ -1,4 +1,4 @@
-"""The benchmarks run: nobody notices otherwise that one has rotted until it is wanted. No time is looked at."""
+"""The benchmarks still run. Otherwise a broken one would go unnoticed until it is needed. Times are not checked."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The tools that let the kernel, bpftool and compilers judge BTF: good BTF is accepted, bad BTF is not.
 
-Where a judge is absent or not allowed, the tests skip with the tool's own reason.
+If a judge is absent or not allowed, the tests skip with the tool's own reason.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def run(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def native() -> bool:
-    """Whether the kernel can be asked at all; skips if not."""
+    """Asks whether the kernel can be used at all; skips if not."""
     builder = BtfBuilder()
     builder.add(GOOD[0])
     native = sys.byteorder == "little"
@@ -134,7 +134,7 @@ def test_good_btf_compiles_as_c(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 def test_headers_of_pybtf_compile_and_have_the_layouts(tmp_path: Path) -> None:
-    """Also of names that C has not. Where members overlap, C puts them behind each other."""
+    """Even with names that C does not have. If members overlap, C places them one after the other."""
     members = Member("if", 1, 0), Member("b<c>", 1, 64)
     path = write(tmp_path / "rust.btf", [GOOD[0], Struct("Option<u32>", 12, members)])
     result = run("compare.c_roundtrip", "--pybtf", path)

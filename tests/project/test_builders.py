@@ -1,4 +1,4 @@
-"""The writers of ELF and DWARF that other tests stand on, judged by readers that know nothing of them."""
+"""The writers of ELF and DWARF that other tests rely on, checked by independent readers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.conftest import Require
 
 X86 = kernelish.FLAVOURS["x86_64"]
 
-#: Forms whose value pyelftools gives as the number or string that was meant.
+#: Forms whose value pyelftools gives as the intended number or string.
 PLAIN_FORMS = {
     "string", "strp", "line_strp", "strx", "strx1", "strx2", "strx3", "strx4",
     "addr", "addrx", "addrx1", "addrx2", "addrx3", "addrx4", "data1", "data2", "data4", "data8",
@@ -34,7 +34,7 @@ PLAIN_FORMS = {
 
 
 def flat(entry: Die) -> Iterator[Die | None]:
-    """The DIE and all below it; None for each null entry."""
+    """The DIE and all DIEs below it; None for each null entry."""
     yield entry
     if entry.children:
         for child in entry.children:
@@ -80,7 +80,7 @@ def check(units: list[Unit], written: Dwarf, data: bytes) -> int:
 
 @pytest.mark.parametrize("version", [2, 3, 4, 5])
 def test_pyelftools_reads_the_variants_back(version: int) -> None:
-    """All variants for one machine; for the others and for 64-bit DWARF the plain one."""
+    """All variants for one machine; for other machines and for 64-bit DWARF only the plain one."""
     checked = 0
     for name, flavour, forms in formsprogram.variants():
         if forms.version != version or not (name.endswith("plain") or name.startswith(f"x86_64-dwarf{version}-32")):
@@ -218,7 +218,7 @@ def test_elf_fields_read_back(bits: int, little: bool) -> None:
     assert packed.compressed
     assert packed.data() == b"a" * 1000
     (found,) = section(file, ".note", NoteSection).iter_notes()
-    kind: Any = found["n_type"]  # a number where pyelftools has no name for it
+    kind: Any = found["n_type"]  # a number if pyelftools has no name for it
     assert (found["n_name"], kind) == ("Linux", 0x101)
     table = section(file, ".symtab", SymbolTableSection)
     names = [symbol.name for symbol in table.iter_symbols()]

@@ -1,4 +1,4 @@
-"""tools/compare/modules.py: each way to encode a module is one that pybtf takes. The reference is not asked."""
+"""tools/compare/modules.py: pybtf accepts each way to encode a module. The reference is not used."""
 
 from __future__ import annotations
 

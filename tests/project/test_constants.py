@@ -46,7 +46,7 @@ def test_no_number_of_dwarf_is_compared_with(path: Path) -> None:
 
 
 def names(file: str, prefix: str) -> list[str]:
-    """The enumeration in a file of the core, as the rest of pybtf knows it."""
+    """The names of an enumeration in a file of the core, as the rest of pybtf knows them."""
     found = re.findall(rf"^    {prefix}_(\w+)(?: =|$| *#)", (CORE / file).read_text(), re.M)
     return [name.lower() for name in found if name != "N"]
 
@@ -65,7 +65,7 @@ def test_what_leaves_the_core_by_its_place_has_the_right_name() -> None:
 
 def test_every_fault_has_its_sentence() -> None:
     sentences = {*faults._DAMAGE, *faults._INEXPRESSIBLE, "memory"}
-    # These never end an encoding: they are noted by one that degrades.
+    # These never end an encoding: an encoding that degrades notes them.
     lost = {"left_out", "no_size", "bitfield_type", "static_member", "member_order", "variants"}
     lost |= {"array_size", "void_result"}
     assert sentences | lost == set(codes.FAULT_NAMES.values())

@@ -17,7 +17,8 @@ CLANG = re.compile(rf"^\|[^|]+clang[^|]+\| \d+ MB \| {RATIO} \| {RATIO} \| ([\d.
 
 
 def test_rows_of_kernels() -> None:
-    """Each in the README, by its ratios of time and memory, is one of the table, and the slowest is among them."""
+    """Each row of the README is, by its ratios of time and memory, a row of the table, and the slowest is among them.
+    """
     measured = SECONDS.findall(MEASURED)
     shown = ROW_IN_README.findall(README)
     assert len(measured) >= 12

@@ -1,6 +1,6 @@
 """The core declares that it needs no interpreter lock (`freethreading_compatible` in setup.py).
 
-The tests with threads say something only in a free-threaded interpreter; docs/development.md says how to get one.
+The tests with threads prove something only in a free-threaded interpreter; docs/development.md says how to get one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ print(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
 def together(work: Callable[[int], None]) -> None:
-    """Call `work` in several threads that begin at the same moment. What one raises is raised here."""
+    """Calls `work` in several threads that begin at the same moment. An exception in one of them is raised here."""
     start = Barrier(THREADS)
     raised: list[BaseException] = []
 
@@ -63,14 +63,14 @@ def test_the_build_declares_it() -> None:
 
 
 def test_no_module_of_the_core_switches_the_lock_on() -> None:
-    """An extension that does not declare it would: with a RuntimeWarning, which is an error here."""
+    """An extension without the declaration would do so with a RuntimeWarning, which is an error here."""
     argv = [sys.executable, "-W", "error", "-c", IMPORT_ALL]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
     assert done.stdout == f"{not FREE_THREADED}\n"
 
 
 def test_one_btf_in_many_threads() -> None:
-    """What is made on demand, names, their hash table and the first objects, is made right, whoever comes first."""
+    """Names, their hash table and the first objects are made on demand, and correctly, whichever thread is first."""
     path = ROOT / "fixtures" / "split" / "golden" / "kernel.gcc.btf"
     alone = BTF.from_file(path)
     names = sorted({type.name for type in alone if type.name})

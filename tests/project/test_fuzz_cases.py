@@ -1,4 +1,4 @@
-"""`tools/fuzz/cases.py`: a case that ends a worker is said and kept, and the others are done all the same."""
+"""`tools/fuzz/cases.py`: a case that ends a worker is reported and kept, and the others are still done."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_what_ends_a_worker(
         assert f"again: python -m tried_fuzzer --seed s --case {number}\n" in said.out
         assert (cases.KEPT / f"tried-s-{number}.btf").read_bytes() == inputs[number]
     assert said.err.count("ValueError: b") == sum(inputs[number][0] % 16 == 8 for number in bad)
-    options.first, options.count = bad[-2], bad[-1]  # begins with one, ends in front of the other
+    options.first, options.count = bad[-2], bad[-1]  # begins with one, ends before the other
     assert cases.watch(fuzzer, "tried_fuzzer", options, 0) == 1
     sys.modules.pop("tried_fuzzer")
 
@@ -63,7 +63,7 @@ def test_what_ends_a_worker(
 def test_cases_are_what_their_numbers_say(
     module: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Fifty of each, in this process; the same input and the same work twice."""
+    """Fifty of each, in this process. The same number gives the same input and the same work."""
     fuzzer: cases.Fuzzer = module.FUZZER  # type: ignore[attr-defined]
     said = []
     for _ in range(2):
@@ -75,7 +75,7 @@ def test_cases_are_what_their_numbers_say(
 
 
 def test_any_file_of_the_corpus_can_be_damaged() -> None:
-    """Also one whose sections are counted in section 0, or that has none."""
+    """Even one whose number of sections is in section 0, or that has no sections."""
     for case in synthetic.load().values():
         data = case.build()
         places = corruption.regions(data)
@@ -85,6 +85,6 @@ def test_any_file_of_the_corpus_can_be_damaged() -> None:
 
 
 def test_fuzzers_need_no_test_tools() -> None:
-    """`make races`, and by hand in a free-threaded Python: an environment that encodes has no pytest."""
+    """`make races`, and runs by hand in a free-threaded Python: an environment that can encode need not have pytest."""
     program = "import sys; sys.modules.update(pytest=None, hypothesis=None); import tools.fuzz.fuzz, tools.fuzz.races"
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)

@@ -1,4 +1,4 @@
-"""What makes random input for comparisons makes what can be encoded, and the same of the same number."""
+"""The generators of random input for comparisons: their output can be encoded, and a number always gives the same."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_odd_dies_are_encoded_or_refused(tmp_path: Path) -> None:
 
 
 def test_mended_dies() -> None:
-    """Each of the rows of docs/differences.md that the generator heeds."""
+    """Each row of docs/differences.md that the generator avoids."""
 
     def after(tag: str, *attributes: Attribute) -> tuple[Attribute, ...]:
         root = die("compile_unit", label="u0_root", children=[
@@ -109,7 +109,7 @@ def test_mended_dies() -> None:
 
 
 def test_shapes(tmp_path: Path) -> None:
-    """Each gives a file of its own, which is encoded."""
+    """Each shape gives a different file, which can be encoded."""
     plain = odd_dies.program(6).build()
     seen = {plain}
     for shape in set(odd_shapes.SHAPES) - {"merged", "partial"}:
@@ -128,7 +128,7 @@ def test_shapes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shape", odd_shapes.APART)
 def test_shapes_apart(shape: str, tmp_path: Path) -> None:
-    """DWARF in several places, and the twin for the reference, say the same. Some programs have nothing to part."""
+    """DWARF in several places means the same as the twin for the reference. Some programs have nothing to move."""
     made = []
     for seed in range(12):
         with suppress(*odd_dies.UNBUILDABLE):
@@ -152,7 +152,7 @@ def test_shapes_apart(shape: str, tmp_path: Path) -> None:
 
 
 def test_what_dwz_makes(tmp_path: Path, require: Require) -> None:
-    """One test, so that a machine without `dwz` skips one."""
+    """One test, so a machine without `dwz` skips only one."""
     for tool in ("gcc", "ld", "dwz"):
         require(tool)
     for shape in odd_shapes.WRITTEN:
@@ -173,7 +173,7 @@ def test_what_dwz_makes(tmp_path: Path, require: Require) -> None:
 
 @pytest.mark.parametrize("version", [4, 5])
 def test_the_twin_of_a_file_with_type_units(version: int, tmp_path: Path, require: Require) -> None:
-    """It has none, and says the same."""
+    """The twin has no type units, and means the same."""
     require("objcopy")
     file, twin = tmp_path / "file", tmp_path / "twin"
     file.write_bytes(kernel(program_of_types(version, *MAIN)).data)

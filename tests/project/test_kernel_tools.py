@@ -1,4 +1,4 @@
-"""What the programs that build kernels do by themselves; the kernels are built by hand."""
+"""The parts of the programs that build kernels which need no kernel; building kernels is not tested here."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_builds_of_one_version_have_folders_of_their_own(tmp_path: Path) -> None
 
 
 def test_what_a_step_takes_is_written_down(tmp_path: Path) -> None:
-    """The program runs with its arguments and its status; a line says what it took."""
+    """The program gets its arguments, and its status is passed on; a line says what it took."""
     (tmp_path / "timed-sh").symlink_to(HOME / "timed.sh")
     times = tmp_path / "times"
     known = {**os.environ, "KBC_TIMES": str(times)}

@@ -1,7 +1,7 @@
-"""Layers point one way: the imports and cimports of every file of the package against one table; likewise what tests,
-their builders and the tools use of each other.
+"""Layers point one way. The imports and cimports of every file of the package are compared with one table; likewise
+what tests, their builders and the tools use of each other.
 
-What is imported inside a function or only for type checkers counts as well: an arrow that is drawn late is an arrow.
+Imports inside functions or only for type checkers count as well.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def layer(parts: tuple[str, ...]) -> str:
 
 
 def modules(path: Path) -> set[tuple[str, ...]]:
-    """What a file imports of the package, without the package's own name."""
+    """The modules that a file imports from the package, without the package's own name."""
     if path.suffix == ".pxd":
         return {tuple(name.split(".")[1:]) for name in CIMPORT.findall(path.read_text())}
     found = set()
@@ -110,7 +110,7 @@ def modules(path: Path) -> set[tuple[str, ...]]:
 
 
 def imported(text: str, package: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The modules that a file of the package imports; of `from pybtf import x`, x with them."""
+    """The modules that a file of the package imports; for `from pybtf import x`, with x."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             yield from (tuple(each.name.split(".")) for each in node.names)
@@ -121,7 +121,7 @@ def imported(text: str, package: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def trespasses(text: str, path: Path) -> list[str]:
-    """What a file imports of tests and tools that it may not. `path` is relative to the checkout."""
+    """Imports from tests and tools that the file may not have. `path` is relative to the checkout."""
     allowed = next(own for folder, own in OUTSIDE.items() if path.is_relative_to(folder))
     names = {".".join(name) for name in imported(text, path.parent.parts) if name[0] in ("tests", "tools")}
     return sorted(name for name in names if not any(f"{name}.".startswith(f"{each}.") for each in allowed))
@@ -182,7 +182,7 @@ def test_an_arrow_back_is_seen(file: str, line: str, found: list[str]) -> None:
 
 
 def places(table: str) -> list[str]:
-    """What the rows of a table of docs/development.md are about, without the `/` of folders."""
+    """The subjects of the rows of a table in docs/development.md, without the `/` of folders."""
     rows = (ROOT / "docs" / "development.md").read_text().split(f"\n| {table} |")[1].split("\n\n")[0].splitlines()[2:]
     return [name.rstrip("/") for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
 
@@ -199,20 +199,20 @@ def test_the_documents_have_the_layers_in_order() -> None:
 
 
 def test_every_folder_of_the_core_is_known() -> None:
-    """Python is told of them (`core/__init__.py`): they have no file that it would run."""
+    """`core/__init__.py` must list them: they have no files of their own that Python would run."""
     folders = {path.name for path in (SOURCES / "core").iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders == set(FOLDERS)
     assert [own for own in LAYERS if own.startswith("core/")] == [f"core/{folder}" for folder in FOLDERS]
 
 
 def test_base_names_of_compiled_modules_differ() -> None:
-    """They are in one library, and C has one name space for the functions that make them."""
+    """They are in one library, and the C functions that make the modules share one name space."""
     names = [path.stem for path in (SOURCES / "core").rglob("*.py") if path.name != "__init__.py"]
     assert len(names) == len(set(names))
 
 
 def test_files_are_short() -> None:
-    """One concern per file; one that outgrows this has two."""
+    """One concern per file. A file that is longer has two."""
     files = [path for folder in ("src", "tests", "tools") for path in (ROOT / folder).rglob("*.p[yx]*")]
     lengths = {path: path.read_bytes().count(b"\n") for path in files if path.suffix in (".py", ".pxd")}
     assert len(lengths) > 500

@@ -1,4 +1,4 @@
-"""The listed mistakes (docs/development.md): each is still in the code, in the one place that it names."""
+"""The listed mistakes (docs/development.md): each still applies to the code, in exactly one place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_each_applies() -> None:
     ("old", "new"), [("w.again += cur_tell(&w.r.c) - start", "pass"), ("return 0", "0"), ("cur_tell(&w.r.c)", "x = 1")]
 )
 def test_declarations_have_expressions_only(old: str, new: str) -> None:
-    """A statement there would not compile, which `--check` does not find out."""
+    """A statement there would not compile, and `--check` would not notice that."""
     file = "src/pybtf/core/dwarf/read_again.pxd"
     with pytest.raises(SystemExit, match="expressions only"):
         edits_of([Mutation("x", file, old, new, why="")])

@@ -1,4 +1,4 @@
-"""Files that documents and comments name exist, so that a file that moves takes its mentions along."""
+"""Files that documents and comments name must exist: when a file moves, its mentions must change, too."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tests.conftest import ROOT
 FILE = re.compile(r"(?<![\w/.*{-])((?:[\w*.-]+/)*[\w*-]+\.(?:py|pxd|pyi))\b(?![\w/(])")
 SYMBOL_IN_FILE = re.compile(r"`(\w+)` (?:in|of) `((?:[\w.-]+/)*[\w-]+\.(?:py|pxd))`")
 FOLDERS = (ROOT, ROOT / "src", ROOT / "src" / "pybtf", ROOT / "src" / "pybtf" / "core")
-HISTORY = {"performance-history.md"}  # names things as they were
+HISTORY = {"performance-history.md"}  # uses the names of earlier times
 EXAMPLES = {"NAME.py", "test_NAME.py", "test_*.py", "x.py", "x.pxd"}
-MEMBERS = {"f.py", "now.py"}  # of a structure in equivalence.py
-MADE = {"mutant.pxd"}  # by tools/mutations, in a copy of the tree
+MEMBERS = {"f.py", "now.py"}  # a structure in equivalence.py
+MADE = {"mutant.pxd"}  # made by tools/mutations, in a copy of the tree
 TREES = [ROOT / name for name in ("src", "tests", "tools")]
 NAMES = {path.name for tree in TREES for path in tree.rglob("*.p*")} | {path.name for path in ROOT.glob("*.py")}
 

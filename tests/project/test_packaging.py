@@ -1,4 +1,4 @@
-"""What is packed: an sdist that builds, tests and documents itself, and a wheel of nothing but what runs."""
+"""Packages: an sdist with everything for building, tests and documentation, and a wheel with only what runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOP = ("setup.py", "setup.cfg", "pyproject.toml", "Makefile", "MANIFEST.in", "RE
 
 
 def tracked() -> set[str]:
-    """The files of the repository, or those of an unpacked sdist, without what was built since."""
+    """The files of the repository, or those of an unpacked sdist, without build products."""
     git = shutil.which("git")
     if git is not None and (ROOT / ".git").exists():
         argv = [git, "-c", "safe.directory=*", "ls-files", "-z", *TRACKED, *TOP]
@@ -32,7 +32,7 @@ def tracked() -> set[str]:
 
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an sdist, and in `lib` the files of a wheel that are not compiled."""
+    """A folder with an sdist and, in `lib`, the files of a wheel that are not compiled."""
     folder = tmp_path_factory.mktemp("packed")
     sdist = ["egg_info", "--egg-base", str(folder), "sdist", "--dist-dir", str(folder)]
     commands = [*sdist, "build_py", "--build-lib", str(folder / "lib")]
@@ -67,7 +67,7 @@ def test_the_wheel_has_what_runs_and_nothing_else(packed: Path) -> None:
 
 
 def test_the_long_description_has_no_links_into_the_repository(packed: Path) -> None:
-    """An index shows it alone: what is linked relatively, or is a picture of the repository, would be dead."""
+    """An index shows it alone: relative links, and pictures in the repository, would be dead."""
     text = members(packed)["PKG-INFO"].decode()
     assert "## Two commands" in text
     targets = re.findall(r"\]\(([^)]+)\)", text)

@@ -1,7 +1,7 @@
 """The recipes of contrib/: their scripts run, with the commands of this checkout in front of the PATH.
 
-What needs another machine (a runner's own actions, downloads) is not tried here; what builds a kernel is tried by
-tools/kernels/kernel_build_check.py.
+Steps that need another machine (a runner's own actions, downloads) are not tested here;
+tools/kernels/kernel_build_check.py tests the steps that build a kernel.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def variable(path: Path, name: str) -> str:
 
 @pytest.fixture
 def commands(tmp_path: Path) -> dict[str, str]:
-    """An environment in which `pybtf` and `pybtf-pahole` are this checkout's."""
+    """An environment in which `pybtf` and `pybtf-pahole` are those of this checkout."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for name, module in (("pybtf", "pybtf"), ("pybtf-pahole", "pybtf.pahole")):
@@ -99,7 +99,7 @@ def test_scripts_of_a_workflow_are_sound(require: Callable[[str], str], path: Pa
 
 
 def test_verify_btf(commands: dict[str, str], tmp_path: Path) -> None:
-    """A folder of modules is on the kernel's BTF, or is not."""
+    """For a folder of modules that are on the kernel's BTF, and for one that are not."""
     kernel, other = Maker().add(2, 0, 0).proto(1, ("x", 1)), Maker().add(2, 0, 1).add(2, 0, 0)
     (tmp_path / "module.btf").write_bytes(raw_btf([len(kernel.strings), 12 << 24, 3], b"init\0"))
     for name, made in (("vmlinux", kernel), ("other", other)):
@@ -127,13 +127,13 @@ def test_verify_btf(commands: dict[str, str], tmp_path: Path) -> None:
 
 
 def test_both_workflows_do_the_same() -> None:
-    """Build and check are to be kept alike."""
+    """Their build and check steps must stay alike."""
     assert scripts(CI[0])[2:] == scripts(CI[1])[2:]
 
 
 @pytest.mark.parametrize("path", CI, ids=lambda path: str(path.stem))
 def test_pybtf_is_taken_from_a_pinned_commit(require: Callable[[str], str], tmp_path: Path, path: Path) -> None:
-    """From a repository, and from no index; what cannot be had ends the job. A stand-in of Python installs nothing."""
+    """From a repository, not from an index. If that fails, the job ends. A stand-in for Python installs nothing."""
     git = [require("git"), "-c", "user.name=x", "-c", "user.email=x", "-C", str(tmp_path / "repository")]
     (tmp_path / "repository").mkdir()
     subprocess.run([*git, "init", "-q"], check=True)
@@ -168,7 +168,7 @@ def test_pybtf_is_taken_from_a_pinned_commit(require: Callable[[str], str], tmp_
 
 
 def test_limits() -> None:
-    """A job ends by itself, and may not write to the repository."""
+    """Jobs have a time limit, and may not write to the repository."""
     github, gitlab = (path.read_text() for path in CI)
     assert re.search(r"^permissions:\n  contents: read$", github, re.MULTILINE)
     assert re.search(r"^    timeout-minutes: \d+$", github, re.MULTILINE)
@@ -196,7 +196,7 @@ def test_the_hook_of_a_tree(commands: dict[str, str], tmp_path: Path) -> None:
 
 
 def test_the_debian_package(require: Callable[[str], str], tmp_path: Path) -> None:
-    """Built from this checkout, unpacked, and run from there. It compiles the core: only when asked for."""
+    """Built from this checkout, unpacked, and run from there. This compiles the core, so it runs only on request."""
     if not os.environ.get("PYBTF_TEST_PACKAGE"):
         pytest.skip("PYBTF_TEST_PACKAGE is not set; it takes minutes")
     require("dpkg-deb")

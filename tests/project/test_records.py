@@ -1,4 +1,4 @@
-"""Records are dataclasses in all that is promised of them, and in what `dataclasses` itself sees."""
+"""Records behave like dataclasses as far as is promised, and `dataclasses` takes them for such."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comments say of docs/rules.md is there, and each of its quirks is marked where the code follows it."""
+"""Comments cite only what docs/rules.md has, and each of its quirks is marked where the code follows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests that are skipped are told, for a run that skips what it should try proves less than it says."""
+"""Skipped tests are reported: a run that skips what it should test proves less than it claims."""
 
 from __future__ import annotations
 
