@@ -12,7 +12,7 @@ Group = list[list[Any]]
 
 
 def play(groups: list[Group]) -> tuple[list[bool], bytes]:
-    """Which groups, each a type with its parts, are taken, and the BTF of those."""
+    """Which groups (each a type with its parts) are accepted, and the BTF of those."""
     builder = Builder()
     taken = []
     for group in groups:

@@ -1,4 +1,4 @@
-"""Fixtures that are kept in tar archives, because they are many and alike: written to a folder."""
+"""Fixtures that are kept in tar archives because they are many and alike."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def unpack(archive: Path, folder: Path) -> Path:
-    """Write the files of `archive` below `folder`, which is the result."""
+    """Writes the files of `archive` below `folder`, and returns the folder."""
     with tarfile.open(archive) as members:
         for member in members:
             content = members.extractfile(member)

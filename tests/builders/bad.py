@@ -1,8 +1,8 @@
-"""Damaged inputs, each with one thing wrong, and where the message must say it is.
+"""Damaged inputs, each with one fault and the place that the message must name.
 
-`BAD` are files that must be refused. `ODD` are files that may be encoded or refused: what matters is that
-pybtf comes back. (On some of them the reference crashes or never ends.) The tests are in
-`test_bad_input.py`."""
+`BAD` are files that must be refused. `ODD` are files that may be encoded or refused: what matters is that pybtf ends.
+(On some of them the reference crashes or never ends.) The tests are in `test_bad_input.py`.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ODD: dict[str, Callable[[], bytes]] = {}
 
 
 def bad(section: str | None = None, offset: bool = True, unit: int | None = None, die: bool = False) -> Register:
-    """Register a builder under its name."""
+    """Registers a builder under its name."""
 
     def register(build: Callable[[], bytes]) -> Callable[[], bytes]:
         BAD[build.__name__] = Bad(build, section, offset, unit, die)
@@ -58,7 +58,7 @@ def patched(data: bytes, at: int, new: bytes) -> bytes:
 
 
 def written(*children: Die | bytes, **fields: Any) -> Dwarf:
-    """One unit with `int`, then these children."""
+    """One unit with `int`, followed by these children."""
     return dwarf([unit([INT, *children], **fields)])
 
 
@@ -67,7 +67,7 @@ def of(*children: Die | bytes, **fields: Any) -> bytes:
 
 
 def with_sections(result: Dwarf, **changes: bytes | None) -> bytes:
-    """The kernel with debug sections replaced (`debug_info=...`), or left out (None)."""
+    """The kernel with debug sections replaced (`debug_info=...`) or left out (None)."""
     sections = dict(result.sections)
     for name, data in changes.items():
         if data is None:
@@ -82,7 +82,7 @@ def typedef(name: str, *attributes: Any, **fields: Any) -> Die:
 
 
 def three_units(middle: Unit) -> bytes:
-    """The unit to be damaged between two sound ones."""
+    """The unit to be damaged, between two sound ones."""
     return kernel(
         dwarf([unit(standard(X86)), middle, unit([die("typedef", ("name", "string", "last"))])])
     ).data

@@ -125,7 +125,7 @@ def abbreviations_past_the_end_64() -> bytes:
 
 @bad(".debug_info", unit=SECOND, die=True)
 def unsupported_tag_of_a_unit() -> bytes:
-    """A unit that is a structure."""
+    """A unit whose root is a structure."""
     return three_units(Unit(die("structure_type", ("byte_size", "data1", 4))))
 
 
@@ -133,7 +133,7 @@ def unsupported_tag_of_a_unit() -> bytes:
 
 
 def table(data: bytes) -> bytes:
-    """The standard unit with another abbreviation table."""
+    """The standard unit with a different abbreviation table."""
     return with_sections(FIRST, debug_abbrev=data)
 
 
@@ -299,7 +299,7 @@ def form_of_llvm_alone() -> bytes:
 
 @bad(".debug_info", unit=0)
 def indirect_to_implicit_const() -> bytes:
-    """There is nowhere for the constant to be."""
+    """There is no place for the constant."""
     return of(typedef("t", ("decl_line", 0x16, b"\x21")), version=5)
 
 
@@ -443,7 +443,7 @@ def addrx_of_a_variable_past_the_table() -> bytes:
 
 @bad(".debug_info", unit=0)
 def entries_after_the_tree() -> bytes:
-    """A null entry too many ends the tree early, and what comes then would be lost."""
+    """An extra null entry ends the tree early, and what follows would be lost."""
     return of(b"\0", typedef("t", ("type", "ref4", "int")))
 
 

@@ -1,4 +1,4 @@
-"""Files that are no ELF file, or a damaged one. See `bad.py`."""
+"""Files that are not ELF, and damaged ELF files. See `bad.py`."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def byte_order_unknown() -> bytes:
 
 @bad(offset=False)
 def byte_order_wrong() -> bytes:
-    """Said to be big-endian: every number is nonsense."""
+    """Marked as big-endian: every number is nonsense."""
     return patched(SOUND.data, 5, b"\x02")
 
 
@@ -249,7 +249,7 @@ def debug_info_empty() -> bytes:
 
 @bad(offset=False)
 def debug_info_nobits() -> bytes:
-    """As in a file made by `objcopy --only-keep-debug`, the wrong way round."""
+    """The opposite of a file made by `objcopy --only-keep-debug`."""
     return kernel(debug={".debug_info": Section(".debug_info", b"", "NOBITS", size=200)}).data
 
 
@@ -306,13 +306,13 @@ def compression_size_too_big() -> bytes:
 
 @bad(".debug_info", offset=False)
 def compression_size_of_an_exabyte() -> bytes:
-    """Nobody may try to allocate what a header says."""
+    """The size in a header must not be allocated without a check."""
     return compressed(CHDR.pack(1, 0, 1 << 60, 1) + zlib.compress(INFO))
 
 
 @bad(".debug_info", offset=False)
 def compression_bomb() -> bytes:
-    """A stream of 64 MB where 200 bytes are announced."""
+    """A stream of 64 MB where the header announces 200 bytes."""
     return compressed(CHDR.pack(1, 0, 200, 1) + zlib.compress(bytes(64 << 20)))
 
 
@@ -402,7 +402,7 @@ def symbol_in_no_section() -> bytes:
 
 @odd
 def sections_over_each_other() -> bytes:
-    """.debug_abbrev lies over .debug_info."""
+    """.debug_abbrev overlaps .debug_info."""
     return section(".debug_abbrev", SH_OFFSET, "Q", SOUND.data_at[".debug_info"])
 
 
@@ -438,7 +438,7 @@ def btf_ids_broken() -> bytes:
 
 @odd
 def notes_broken() -> bytes:
-    """A note that says it is longer than its section, by nearly 4 GB."""
+    """A note whose size exceeds its section by nearly 4 GB."""
     return kernel(
         extra_sections=[Section(".note.Linux", struct.pack("<3I", 0xFFFFFFFF, 0xFFFFFFF0, 0x101), "NOTE")]
     ).data

@@ -1,4 +1,4 @@
-"""References in DWARF that lead outside, or in circles, where that cannot be. See `bad.py`."""
+"""References in DWARF that lead outside, or form cycles where there can be none. See `bad.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BTF as lines of text. Reads the format on its own, without pybtf, and takes it at its word."""
+"""BTF as lines of text. Reads the format independently of pybtf, and believes what the file says."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Cases with an alternate file, as `dwz -m` makes them: which of its units are decoded, and what refers to them.
 
-Each file has one unit or two that refer to `alt.debug` beside it, whose units p0, p1... have a base type each, i0,
-i1..., of the name a0, a1... What of these is in the BTF shows which units were needed."""
+Each file has one or two units that refer to `alt.debug` beside it. Its units p0, p1... have one base type each, i0,
+i1..., named a0, a1... The base types in the BTF show which units are needed.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ Main = Callable[[Labels], Sequence[Unit]]
 
 
 def alternate(units: Sequence[Unit], identity: bytes = ID, little: bool = True, **options: Any) -> tuple[bytes, Labels]:
-    """An alternate file, and where its labels are."""
+    """An alternate file, and the offsets of its labels."""
     written = dwarf(units, little=little)
     content = note(b"GNU", 3, identity, little=little)
     sections = [Section(".note.gnu.build-id", content, "NOTE", flags=SHF_ALLOC)]
@@ -36,7 +37,7 @@ def link(name: str = NAME, identity: bytes = ID) -> Section:
 def pair(
     units: Sequence[Unit], main: Main, flavour: Flavour = X86, sections: Sequence[Section] | None = None
 ) -> tuple[bytes, bytes]:
-    """A file whose units `main` makes, given the labels of its alternate file, and that one."""
+    """A file whose units `main` makes from the labels of its alternate file, and that alternate file."""
     other, labels = alternate(units, little=flavour.little, bits=flavour.bits, machine=flavour.machine)
     more = [Symbol("g", flavour.text + 32, 16, "FUNC", ".text")]
     extra = [link()] if sections is None else sections
@@ -44,12 +45,12 @@ def pair(
 
 
 def far(attribute: str | int, offset: int, form: str = "GNU_ref_alt", size: int = 4, order: Any = "little") -> Any:
-    """An attribute that refers to an offset of the alternate file."""
+    """An attribute that refers to an offset in the alternate file."""
     return attribute, form, offset.to_bytes(size, order)
 
 
 def one(*children: Callable[[Labels], Die]) -> Main:
-    """One unit with `int` and these."""
+    """One unit with `int` and these DIEs."""
     return lambda labels: [unit([INT, *(child(labels) for child in children)])]
 
 
@@ -101,19 +102,19 @@ def alternate_order(labels: Labels) -> Sequence[Unit]:
 
 @case([p(0), p(1, typedef("inner", "i1")), p(2, named("typedef", "outer", ("type", "ref_addr", "i1"), label="outer"))])
 def alternate_reference_inside(labels: Labels) -> Sequence[Unit]:
-    """A reference from unit to unit of the alternate file needs nothing, and is void."""
+    """A reference between units of the alternate file needs no unit, and is void."""
     return one(uses("outer"))(labels)
 
 
 @case([p(0), p(1), p(2, named("typedef", "outer", ("type", "ref_addr", "i1"), label="outer"))])
 def alternate_reference_to_needed(labels: Labels) -> Sequence[Unit]:
-    """The same, where the unit it leads into is needed by something else."""
+    """The same, but something else needs the unit that it leads to."""
     return one(uses("outer"), uses("i1", "other"))(labels)
 
 
 @case([p(0), p(1), p(2, imported("p3")), p(3, imported("p1")), p(4)])
 def alternate_imports_of_all_units(labels: Labels) -> Sequence[Unit]:
-    """What any unit of the alternate file imports is needed, though nothing needs that unit."""
+    """What any unit of the alternate file imports is needed, even if nothing needs that unit."""
     return one(uses("i4"))(labels)
 
 
@@ -142,7 +143,7 @@ LOST = (
 
 @case([p(0), p(1), p(2, *LOST, named("enumeration_type", "e", lost(), ("byte_size", "data1", 4)))])
 def alternate_lost_references(labels: Labels) -> Sequence[Unit]:
-    """References of all sorts into a unit that nothing imports; but nobody follows that of an enumeration."""
+    """References of all sorts into a unit that nothing imports. That of an enumeration is not followed."""
     return one(uses("i0"), uses("i2", "u"))(labels)
 
 
@@ -190,7 +191,7 @@ def alternate_reference_between(labels: Labels) -> Sequence[Unit]:
 
 @case(TEN)
 def alternate_needed_by_what_is_dropped(labels: Labels) -> Sequence[Unit]:
-    """Some DIEs of which nothing comes need units, others do not."""
+    """Some DIEs that add nothing to the BTF need units, others do not."""
     at = [far("type", labels[f"i{n}"]) for n in range(10)]
     return [
         unit(
@@ -272,7 +273,7 @@ ORIGINS = [
 
 @case(ORIGINS)
 def alternate_origin(labels: Labels) -> Sequence[Unit]:
-    """A function and its parameter that have their abstract origins in the alternate file."""
+    """A function and its parameter whose abstract origins are in the alternate file."""
     place = ("location", "exprloc", [("reg5",)])
     child = die("formal_parameter", far("abstract_origin", labels["parameter"]), place)
     function = subprogram(None, 32, far("abstract_origin", labels["function"]), children=[child])
@@ -306,7 +307,7 @@ def alternate_has_functions(labels: Labels) -> Sequence[Unit]:
 
 @case([Unit(die("partial_unit", children=[base(f"c{n}", 4, label=f"c{n}") for n in range(8)]))])
 def alternate_same_offsets(labels: Labels) -> Sequence[Unit]:
-    """Offsets of the file and of its alternate file have nothing to do with each other."""
+    """Offsets in the file and in its alternate file are independent."""
     own = [base(f"own{n}", 4, label=f"own{n}") for n in range(8)]
     near = [typedef(f"near{n}", f"own{n}") for n in range(8)]
     distant = [uses(f"c{n}", f"far{n}")(labels) for n in range(8)]
@@ -326,7 +327,7 @@ CHAINS = [
 
 @case(CHAINS)
 def alternate_annotations(labels: Labels) -> Sequence[Unit]:
-    """Chains of annotations go through units that are not needed otherwise."""
+    """Chains of annotations go through units that are otherwise not needed."""
     return one(
         lambda labels: named(
             "structure_type", "s", ("byte_size", "data1", 4), far(0x2139, labels["first"])
@@ -341,7 +342,7 @@ def tagged(unit: int, label: str) -> Die:
 
 
 def tag(label: str, *next_: str) -> Die:
-    """A type tag, with the next one of its chain."""
+    """A type tag, with the next one in its chain."""
     return gnu(label, "btf_type_tag", label, *(("GNU_annotation", "ref_addr", other) for other in next_))
 
 
@@ -350,7 +351,7 @@ TAGS = [p(0), p(1, tagged(1, "one")), p(2, tag("one", "two")), p(3, tag("two")),
 
 @case(TAGS)
 def alternate_tags_of_its_pointers(labels: Labels) -> Sequence[Unit]:
-    """Type tags of pointers need units. Those of a pointer that is not decoded stay, and are void."""
+    """Type tags of pointers need units. Tags of a pointer that is not decoded stay, and refer to void."""
     return one(uses("i0"))(labels)
 
 
@@ -366,7 +367,7 @@ def alternate_tags_without_feature(labels: Labels) -> Sequence[Unit]:
 
 @case(TAGS)
 def alternate_tags_and_nothing_else(labels: Labels) -> Sequence[Unit]:
-    """Though the file refers to nothing of its alternate file."""
+    """Even if the file refers to nothing in its alternate file."""
     return one()(labels)
 
 
@@ -382,7 +383,7 @@ def alternate_tags_and_nothing_else(labels: Labels) -> Sequence[Unit]:
     ]
 )
 def alternate_tags_of_nested_pointers(labels: Labels) -> Sequence[Unit]:
-    """Pointers wherever they are looked at; a child of an array is not."""
+    """Pointers wherever they are read; a child of an array is not read."""
     return one(uses("i0"))(labels)
 
 
@@ -397,7 +398,7 @@ def alternate_tags_of_nested_pointers(labels: Labels) -> Sequence[Unit]:
     ]
 )
 def alternate_tags_that_need_nothing(labels: Labels) -> Sequence[Unit]:
-    """Tags of declarations, those of other names, children of a pointer as clang writes them, and what is no tag."""
+    """Declaration tags, tags with other names, children of a pointer as clang writes them, and other DIEs."""
     return one(uses("i0"))(labels)
 
 
@@ -459,7 +460,7 @@ def alternate_language_of_a_unit(labels: Labels) -> Sequence[Unit]:
 
 @case([p(0), p(1)], options={"lang": "c99"})
 def alternate_language_of_the_first(labels: Labels) -> Sequence[Unit]:
-    """The first unit of the file decides for all where languages are chosen, not one of the alternate file."""
+    """If languages are chosen, the first unit of the file decides for all, not one of the alternate file."""
     return two_languages(labels)
 
 
@@ -474,12 +475,12 @@ def _c99(n: int) -> Unit:
 
 @case([_c99(0), _c99(1)], options={"lang_exclude": "c99"})
 def alternate_language_of_its_units(labels: Labels) -> Sequence[Unit]:
-    """Languages of units of the alternate file do not matter."""
+    """Languages of units in the alternate file do not matter."""
     return two_languages(labels)[::-1]
 
 
 @case([p(0)], options={"lang": "c99"}, features="default,force_cu_merging")
 def merged_language_of_the_first(_labels: Labels) -> Sequence[Unit]:
-    """Where nothing is needed of the alternate file, too, the first unit decides."""
+    """The first unit also decides if nothing in the alternate file is needed."""
     second = die("compile_unit", ("language", "data1", 0x1D), children=[base("b", 4)])
     return [unit([INT]), Unit(second)]

@@ -141,7 +141,7 @@ def type_tags() -> bytes:
 
 @case
 def annotation_values() -> bytes:
-    """A value in another form; a name that is not ours."""
+    """A value in another form; a name that is not one of BTF's."""
     return of(
         INT,
         typedef("t", "int", children=[tag("decl_tag", "by offset", form="strp"), tag("other", "unknown")]),
@@ -198,7 +198,7 @@ def annotations_off() -> bytes:
 
 
 def pointers_with_tags(type: str | None) -> list[Die]:
-    """One with each kind of tags; the chain is `second`, `first`."""
+    """A pointer with each kind of tags; the chain is `second`, `first`."""
     target = () if type is None else (("type", "ref4", type),)
     return [
         die("pointer_type", *target, children=[tag("type_tag", "a"), tag("type_tag", "b")]),
@@ -212,7 +212,7 @@ CHAIN = (tag("type_tag", "first", gnu=True, label="first"),
 
 @case
 def type_tags_of_unspecified_types() -> bytes:
-    """They are kept; those of a pointer to a DIE that is no type are not."""
+    """They are kept, but not those of a pointer to a DIE that is not a type."""
     return of(
         INT,
         *CHAIN,
@@ -226,7 +226,7 @@ def type_tags_of_unspecified_types() -> bytes:
 
 @case
 def type_tags_in_namespaces_and_structs() -> bytes:
-    """A pointer to a type passes over its tags there, but not in a function or a block."""
+    """There, a pointer to a type skips its tags, but not in a function or a block."""
     return of(
         INT,
         *CHAIN,

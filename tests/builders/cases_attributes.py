@@ -1,6 +1,6 @@
-"""Attributes that are there twice, or in forms that they never have. See `synthetic.py`.
+"""Attributes that occur twice, or in forms that they never have. See `synthetic.py`.
 
-No compiler writes such DWARF, but the reference reads it in a way of its own, which decides bytes.
+No compiler writes such DWARF, but the reference reads it in its own way, which decides the bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def member(*attributes: Any) -> Die:
 
 @case
 def attributes_twice() -> bytes:
-    """The first of two counts, whatever the second says, in every kind of DIE."""
+    """In every kind of DIE, the first of two counts, whatever the second says."""
     name, type_ = ("name", "string", "second"), ("type", "ref4", "char")
     return of(
         INT,
@@ -55,7 +55,7 @@ def attributes_twice() -> bytes:
 
 @case
 def attributes_twice_in_odd_forms() -> bytes:
-    """Also if the first has a form in which nothing can be read of it: then there is none."""
+    """Also if the first has a form that cannot be read: then the attribute counts as absent."""
     return of(
         INT,
         CHAR,
@@ -72,7 +72,7 @@ def attributes_twice_in_odd_forms() -> bytes:
 
 @case
 def names_that_are_no_text() -> bytes:
-    """A name in another form is none: a function whose parameter has such a one is left out."""
+    """A name in another form does not count: a function whose parameter has such a name is left out."""
     forms = [("data1", 7), ("udata", 300), ("flag_present", 1), ("ref4", "int"), ("exprloc", [("lit3",)])]
     return of(
         INT,
@@ -88,8 +88,8 @@ def names_that_are_no_text() -> bytes:
 
 @case
 def numbers_in_odd_forms() -> bytes:
-    """Of a member's offset and of a count, an address is no number; an offset in no known form is 0. Of a
-    declaration's number the lowest bit counts.
+    """For a member's offset and for a count, an address is not a number. An offset in an unknown form is 0. The lowest
+    bit of a declaration's number counts.
     """
     odd = [("addr", 4), ("flag", 1), ("flag_present", 1), ("ref4", "int"), ("string", "x"), ("sec_offset", 4)]
     return of(
@@ -114,7 +114,7 @@ def numbers_in_odd_forms() -> bytes:
 
 
 def offsets(forms: Sequence[Any], **options: Any) -> bytes:
-    """A struct of DWARF 3 with a member for each form, at four times its number."""
+    """A DWARF 3 struct with a member for each form; the offset of each is four times its number."""
     return of(
         INT,
         named("structure_type", "s", ("byte_size", "data1", 64), children=[
@@ -129,8 +129,8 @@ def offsets(forms: Sequence[Any], **options: Any) -> bytes:
 
 @case
 def offsets_that_are_lists() -> bytes:
-    """Before DWARF 4, data4 and data8 say where a location list is. Where there are no lists, a member is at no such
-    place, also if the form is in the DIE.
+    """Before DWARF 4, data4 and data8 say where a location list is. If there are no lists, the member does not get such
+    an offset, even if the form is in the DIE.
     """
     indirect = [("indirect", form) for form in ("data2", "data4", "data8")]
     return offsets(["data1", "data2", "data4", "data8", "udata", "sdata", *indirect])
@@ -138,15 +138,15 @@ def offsets_that_are_lists() -> bytes:
 
 @case
 def offsets_that_might_be_lists() -> bytes:
-    """They count where .debug_loc is longer than they are large. Those in the form sec_offset never do."""
+    """They count if they are less than the length of .debug_loc. Those in the form sec_offset never count."""
     forms = ["data4", "data8", "sec_offset", ("indirect", "data4"), ("indirect", "data8"), "data8", "data4"]
     return offsets(forms, debug={".debug_loc": bytes(4 * len(forms))})
 
 
 @case
 def flags_of_variables() -> bytes:
-    """A variable is external or artificial if it has the attribute, in whatever form. What is declared is not written,
-    also if it has a specification and an address.
+    """A variable is external or artificial if it has the attribute, in any form. A declaration is not written, even if
+    it has a specification and an address.
     """
 
     def other(*attributes: Any) -> list[Die]:
@@ -172,7 +172,7 @@ def flags_of_variables() -> bytes:
 
 @case
 def wide_enumerations_of_no_type() -> bytes:
-    """Signed, if the DIE that it refers to has the encoding of a signed number, also if that is no type."""
+    """Signed if the DIE that an enumeration refers to has the encoding of a signed number, even if it is not a type."""
     tags = ["subrange_type", "unspecified_type", "set_type", "namespace", "variable", "constant"]
     return of(
         INT,
@@ -195,7 +195,7 @@ def wide_enumerations_of_no_type() -> bytes:
 
 @case
 def type_tags_of_no_type() -> bytes:
-    """A pointer with type tags that refers to no type is one to void, and so are its tags."""
+    """A pointer with type tags that refers to no type is a pointer to void, and so are its tags."""
 
     def tag(number: int, kind: int, *chain: Any) -> Die:
         return die(kind, ("name", "string", "btf_type_tag"), ("const_value", "string", f"tag{number}"), *chain,
@@ -218,7 +218,7 @@ def type_tags_of_no_type() -> bytes:
 
 @case
 def prototypes_whose_parameters_have_origins() -> bytes:
-    """Without a type, a parameter of a prototype takes the name of its origin, also if that has none, and is void."""
+    """Without a type, a parameter of a prototype takes the name of its origin, even if that has none, and is void."""
 
     def taken(origin: str, *attributes: Any) -> Die:
         return die("formal_parameter", *attributes, ("abstract_origin", "ref4", origin))
@@ -242,7 +242,7 @@ def prototypes_whose_parameters_have_origins() -> bytes:
 
 @case
 def parameters_of_other_functions_origins() -> bytes:
-    """A parameter takes name and type of its origin also if its function has none."""
+    """A parameter takes the name and type of its origin even if its function has no origin."""
     return of(
         INT,
         subprogram("f", 16, ("type", "ref4", "int"), children=[
@@ -275,7 +275,7 @@ def flags_as_numbers() -> bytes:
 
 @case
 def offsets_of_16_bytes() -> bytes:
-    """16 bytes are a block, whose first operation counts. A bit offset in the form of a flag is none."""
+    """16 bytes are a block, whose first operation counts. A bit offset in the form of a flag does not count."""
     place, bits = "data_member_location", ("bit_size", "data1", 7)
     return of(
         INT,
@@ -293,7 +293,7 @@ def offsets_of_16_bytes() -> bytes:
 
 @case
 def bit_fields_of_other_types() -> bytes:
-    """A bit-field without a size is in a storage unit of the size of its type, whatever that is."""
+    """A bit-field without a storage size is in a unit of the size of its type, whatever that is."""
 
     def array(label: str, element: str, *counts: int, **fields: Any) -> Die:
         sizes = [die("subrange_type", ("count", "data4", count)) for count in counts]
@@ -330,7 +330,7 @@ def bit_fields_of_other_types() -> bytes:
 
 @case
 def bit_fields_of_large_units() -> bytes:
-    """A bit-field that begins before its unit of more than 16 bytes: its place is counted in 8 bits."""
+    """A bit-field that begins before its unit of more than 16 bytes: its place has only 8 bits."""
     sizes = (15, 16, 17, 20, 24, 31, 32, 33, 49, 63, 64, 100, 200)
     return of(
         INT,

@@ -43,8 +43,8 @@ def object_file_s390x() -> bytes:
 
 
 def _object_files() -> None:
-    """One for each machine of which there are only object files. Those of BPF have no addends; those of SuperH have
-    records with room for them, but the reference reads only REL right.
+    """One for each machine that has only object files. Those of BPF have no addends. Those of SuperH have records with
+    room for them, but the reference reads only REL correctly.
     """
     for name, flavour in OBJECTS.items():
 
@@ -80,7 +80,7 @@ def sections_compressed_the_old_way() -> bytes:
 
 @case
 def sections_with_bits_of_groups() -> bytes:
-    """Sections of a COMDAT group are not read; of two sections of a name the first counts."""
+    """Sections of a COMDAT group are not read; of two sections with one name the first counts."""
     written = dwarf([unit([INT])])
     fake = dwarf([unit([base("fake", 4)])]).sections
     return kernel(
@@ -168,7 +168,7 @@ def clang_producer() -> bytes:
 
 @case
 def languages_of_all_kinds() -> bytes:
-    """No language, a language as udata, one that is unknown; nothing is excluded by default."""
+    """No language, a language as udata, an unknown one; nothing is excluded by default."""
 
     def of_language(name: str, *language: Any) -> Unit:
         return Unit(

@@ -224,7 +224,7 @@ def symbols_of_all_kinds() -> bytes:
 
 @case
 def symbols_without_base_name() -> bytes:
-    """Function symbols that are empty, or empty up to the first dot, match nothing and do no harm."""
+    """Function symbols that are empty, or empty up to the first dot, match nothing and are harmless."""
     text = [Symbol("", TEXT + 16), Symbol(".entry", TEXT + 16), Symbol("f", TEXT + 32)]
     return of(INT, subprogram("f", 32, children=[parameter("a", "int")]), extra_symbols=text)
 
@@ -302,7 +302,7 @@ def variable_locations() -> bytes:
 
 @case_with("default,global_var")
 def variable_everywhere() -> bytes:
-    """All sections; the first that holds the address counts, even one at address 0 that is not loaded."""
+    """All sections: the first that contains the address counts, even one at address 0 that is not loaded."""
     at = 0x40
     extra = [Section(".comment", bytes(128)), Section(".bss", b"", "NOBITS", 3, 0x5000, 64)]
 
@@ -323,7 +323,7 @@ def variable_everywhere() -> bytes:
 
 @case
 def variable_oddities() -> bytes:
-    """Artificial, of type void, with a name that is not valid, zero sized, at the start without a symbol."""
+    """Artificial, of type void, with an invalid name, of size zero, at the start of a section without a symbol."""
 
     def odd(name: str, offset: int, *attributes: Any, type: str | None = "int") -> Die:
         types = () if type is None else (("type", "ref4", type),)
@@ -354,7 +354,7 @@ def variable_oddities() -> bytes:
 
 @case
 def variable_names() -> bytes:
-    """The letters, digits and signs that are allowed, and those that stand next to them in ASCII."""
+    """The letters, digits and signs that are allowed, and their neighbours in ASCII."""
 
     def named_so(name: str, offset: int) -> Die:
         place = ("location", "exprloc", [("addr", X86.percpu + offset)])
@@ -367,7 +367,7 @@ def variable_names() -> bytes:
 
 @case
 def variables_of_four_gigabytes() -> bytes:
-    """Sizes are counted in 32 bits: one of 4 GiB is a variable of size 0, and is left out."""
+    """Sizes are counted in 32 bits: a variable of 4 GiB counts as one of size 0, and is left out."""
 
     def array(label: str, *counts: int) -> Die:
         ranges = [die("subrange_type", ("count", "data4", count)) for count in counts]
@@ -395,7 +395,7 @@ def variables_of_four_gigabytes() -> bytes:
 
 
 def many_parameters(count: int, variadic: bool) -> bytes:
-    """The reference stores them by a number of 8 bits: those from the 257th on take the places of the first."""
+    """The reference numbers them with 8 bits: those from the 257th on overwrite the first."""
     last = [die("unspecified_parameters")] * variadic
     some = [parameter(f"a{n}", "pointer" if n % 3 else "int") for n in range(count)]
     pointer = die("pointer_type", ("byte_size", "data1", 8), ("type", "ref4", "int"), label="pointer")

@@ -102,7 +102,7 @@ def bitfield(name: str, *attributes: Any, type: str = "int") -> Die:
 
 @case
 def bitfields_old_and_new() -> bytes:
-    """The two ways of saying where a bitfield is; the storage size missing; beyond the storage unit."""
+    """The two ways of saying where a bitfield is; a missing storage size; a bitfield beyond its storage unit."""
     return of(
         INT,
         typedef("alias", "int", label="alias"),
@@ -141,8 +141,8 @@ def bitfields_old_and_new() -> bytes:
 
 @case
 def packed_structs_with_bitfields() -> bytes:
-    """A function is left out if a parameter on the stack is of a struct that must be packed: misplaced members, and no
-    holes. Storage units of bitfields, narrow and wide, decide where there is a hole.
+    """A function is left out if a parameter on the stack has a struct that must be packed: members at unaligned
+    offsets, and no holes. Storage units of bitfields, narrow and wide, decide where there is a hole.
     """
 
     def at(name: str, type: str, offset: int) -> Die:
@@ -181,7 +181,7 @@ def packed_structs_with_bitfields() -> bytes:
 
 @case
 def packed_structs_with_odd_base_types() -> bytes:
-    """Sizes of base types are kept in 13 bits here: one of 8192 bytes counts as empty, and is aligned to 1."""
+    """Here, sizes of base types have 13 bits: one of 8192 bytes counts as empty, and is aligned to 1."""
 
     def at(name: str, type: str, offset: int) -> Die:
         return named("member", name, ("type", "ref4", type), ("data_member_location", "data2", offset))
@@ -250,7 +250,7 @@ def bitfield_negative_position() -> bytes:
 
 @case
 def bitfield_wide() -> bytes:
-    """The size is kept in 8 bits: 256 is no bitfield, 259 is 3."""
+    """The size has 8 bits: 256 means no bitfield, 259 means 3."""
     return of(
         base("int", 4, label="int"),
         named(
@@ -338,7 +338,7 @@ def union_member_with_offset() -> bytes:
 
 @case
 def struct_sizes() -> bytes:
-    """No size, a size of 2^32 + 4 (kept in 32 bits)."""
+    """No size, and a size of 2^32 + 4 (only 32 bits are kept)."""
     return of(
         INT,
         named("structure_type", "none"),
@@ -349,7 +349,7 @@ def struct_sizes() -> bytes:
 
 @case
 def declarations_with_children() -> bytes:
-    """A declared type stays a FWD; types nested in it are recorded all the same."""
+    """A declared type stays a FWD; types nested in it are still recorded."""
     return of(
         INT,
         named("structure_type", "s", ("declaration", "flag", 1), children=[typedef("nested", "int")]),
@@ -362,7 +362,7 @@ def declarations_with_children() -> bytes:
 
 @case
 def specified_struct() -> bytes:
-    """A nameless structure takes its name from what it specifies."""
+    """A nameless structure takes its name from its specification."""
     return of(
         INT,
         named("structure_type", "s", ("declaration", "flag", 1), label="s"),
@@ -452,7 +452,7 @@ def enum64_off() -> bytes:
 
 @case
 def enum_value_is_a_string() -> bytes:
-    """A value in a form that is no constant counts as 0."""
+    """A value in a form that is not a constant counts as 0."""
     return of(
         INT,
         named(
@@ -557,7 +557,7 @@ def array_of_vectors() -> bytes:
 
 @case
 def array_with_enumeration_dimension() -> bytes:
-    """An enumeration child of an array is no dimension."""
+    """An enumeration child of an array is not a dimension."""
     return of(
         INT,
         die(
@@ -579,7 +579,7 @@ def array_with_enumeration_dimension() -> bytes:
 
 @case
 def member_places_of_several_operations() -> bytes:
-    """The first operation counts, whatever follows it, also if that is no operation or the block ends in the middle."""
+    """The first operation counts, whatever follows it, even something that is not an operation, or is cut off."""
     places = [
         [("plus_uconst", 8), ("plus_uconst", 1)], [("constu", 16), ("plus",)], [("constu", 24), ("deref",)],
         [("dup",), ("plus_uconst", 8)], [("lit8",), ("plus",)], b"\x23\x20\x01", b"\x10\xa0", b"",

@@ -92,9 +92,10 @@ LISTS: list[tuple[str, Any]] = [
 def located(
     places: list[tuple[str, str, Any]], version: int = 4, flavour: Flavour = X86, shorter: str = "", **options: Any
 ) -> bytes:
-    """Two functions per place: `fN` has a plain symbol, so it shows whether the register was unexpected;
-    `gN` has only `gN.constprop.0`, so it shows as well whether the parameter counts as optimised out. The size of the
-    section `shorter` says a byte less than there is."""
+    """Two functions per place: `fN` has a plain symbol, so it shows whether the register is unexpected; `gN` has only
+    `gN.constprop.0`, so it also shows whether the parameter counts as optimised out. The size of the section `shorter`
+    is one byte too small.
+    """
     text, entries, symbols = flavour.text, [], []
     for n, (type, form, place) in enumerate(places):
         for kind, suffix in (("f", ""), ("g", ".constprop.0")):
@@ -160,7 +161,7 @@ def parameter_expressions_in_blocks_dwarf4() -> bytes:
 
 @case
 def parameter_list_one_byte_short() -> bytes:
-    """The section ends before the last expression does; what follows in the file is no part of it."""
+    """The section ends before the last expression does; what follows in the file does not belong to it."""
     lists = [LocList([(0, 8, REGISTER)]), LocList([(0, 8, OTHER)], terminated=False)]
     return located([("i", "sec_offset", each) for each in lists], version=5, shorter=".debug_loclists")
 
@@ -211,7 +212,7 @@ def parameter_lists_32_bit() -> bytes:
 
 @case_with("default,true_signature")
 def parameter_that_a_member_stands_for() -> bytes:
-    """Half of a structure in a register: PARAMETER__MEMBER, which is cut to 127 bytes where it is written only."""
+    """Half of a structure in a register: PARAMETER__MEMBER, which is cut to 127 bytes only when it is written."""
     piece = [("reg5",), ("piece", 8)]
     pair = named(
         "structure_type",
@@ -245,7 +246,7 @@ def parameter_that_a_member_stands_for() -> bytes:
 
 @case_with("default,true_signature")
 def pieces_of_a_large_parameter() -> bytes:
-    """Two words of 64 bits remember where pieces begin: the first 8 bytes, and 64 behind them."""
+    """Two words of 64 bits remember where pieces begin: one for the first 8 bytes, one for the next 64."""
     places = (4, 7, 8, 9, 15, 16, 63, 64, 70, 71, 72, 73, 80, 135, 136, 137, 200)
     members = [
         named("member", f"at{at}", ("type", "ref4", "char"), ("data_member_location", "data2", at))
@@ -298,7 +299,7 @@ def list_entry_kinds() -> bytes:
 
 @case
 def list_unterminated() -> bytes:
-    """The last list of the section has no end: what was read until then stands."""
+    """The last list of the section has no end: what was read before counts."""
     places = [
         ("i", "sec_offset", LocList([(0, 8, OTHER)])),
         ("i", "sec_offset", LocList([(0, 8, OTHER)], terminated=False)),
@@ -308,7 +309,7 @@ def list_unterminated() -> bytes:
 
 @case
 def parameter_locations_elsewhere() -> bytes:
-    """The second and third parameter, with one that is missing, constant, in memory or wide before them."""
+    """The second and third parameter, after one that is missing, constant, in memory or wide."""
 
     def function(n: int, *children: Die) -> Die:
         return subprogram(f"f{n}", 16 * n, children=list(children))

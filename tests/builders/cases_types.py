@@ -1,4 +1,4 @@
-"""Base types, names that are missing, references. See `synthetic.py`."""
+"""Base types, missing names, references. See `synthetic.py`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.builders.synthetic import X86, base, case, case_with, functions, name
 
 @case
 def base_type_odd_sizes() -> bytes:
-    """Sizes that are no power of two, 0, or above 16, become __SANITIZED_FAKE_INT__; the encoding stays."""
+    """Sizes that are not a power of two, 0, or above 16 become __SANITIZED_FAKE_INT__; the encoding stays."""
     sizes = [0, 1, 3, 5, 7, 8, 9, 12, 16, 17, 24, 32, 64]
     return of(
         INT,
@@ -24,7 +24,7 @@ def base_type_odd_sizes() -> bytes:
 
 @case
 def base_type_odd_sizes_without_names() -> bytes:
-    """Of these a name is not asked for."""
+    """These need no name."""
     sizes = [0, 3, 5, 17, 24]
     return of(
         INT,
@@ -35,7 +35,7 @@ def base_type_odd_sizes_without_names() -> bytes:
 
 @case
 def base_type_encodings() -> bytes:
-    """Every DW_ATE, known or not: signed, signed_char and boolean are told apart, the rest is plain."""
+    """Every DW_ATE, known or not: signed, signed_char and boolean are distinguished, the rest is plain."""
     return of(
         INT,
         *(
@@ -75,7 +75,7 @@ def base_type_bit_size() -> bytes:
 
 @case
 def base_type_huge_size() -> bytes:
-    """The bit size is kept in 16 bits: 8192 bytes + 4 is 4."""
+    """The bit size has 16 bits: 8192 bytes + 4 becomes 4."""
     return of(INT, named("base_type", "wraps", ("byte_size", "data2", 0x2004), ("encoding", "data1", 5)))
 
 
@@ -92,7 +92,7 @@ def float_sizes() -> bytes:
 
 @case
 def float_odd_size() -> bytes:
-    """A FLOAT of 3 bytes cannot be said."""
+    """A FLOAT of 3 bytes cannot be expressed."""
     return of(INT, base("f3", 3, 4))
 
 
@@ -171,7 +171,7 @@ def nameless_enum() -> bytes:
 
 @case
 def nameless_enumerator() -> bytes:
-    """The library takes no enumerator without a name: an error."""
+    """The library does not accept a nameless enumerator: an error."""
     return of(
         INT,
         named(
@@ -185,7 +185,7 @@ def nameless_enumerator() -> bytes:
 
 @case
 def nameless_parameter() -> bytes:
-    """A function with a parameter without a name is left out; in a subroutine type that is usual."""
+    """A function with a nameless parameter is left out; in a subroutine type such parameters are usual."""
     return of(
         INT,
         die("subroutine_type", ("prototyped", "flag", 1), children=[parameter(None, "int")]),
@@ -257,7 +257,7 @@ def names_that_are_not_utf8() -> bytes:
 
 @case
 def reference_to_no_type() -> bytes:
-    """References to DIEs that are no types (member, function, the unit, inside a DIE) become void."""
+    """References to what is not a type (a member, a function, the unit, the inside of a DIE) become void."""
     p = point()
     p = p._replace(children=[p.children[0]._replace(label="x"), p.children[1]])  # type: ignore[union-attr]
     return of(
@@ -274,7 +274,7 @@ def reference_to_no_type() -> bytes:
 
 @case
 def reference_into_an_inlined_body() -> bytes:
-    """Inlined subroutines are not entered: types that live there do not exist."""
+    """Inlined subroutines are not entered: types inside them do not exist."""
     return of(
         INT,
         function(X86)._replace(
@@ -304,7 +304,7 @@ def reference_forward() -> bytes:
 
 @case
 def struct_contains_itself() -> bytes:
-    """By value: nonsense, but expressible."""
+    """By value: this is nonsense, but BTF can express it."""
     return of(
         INT,
         named(
@@ -334,7 +334,7 @@ def typedef_cycle_of_two() -> bytes:
 
 @case
 def const_of_itself() -> bytes:
-    """A cycle of reference types only cannot be de-duplicated: an error."""
+    """A cycle of nothing but reference types cannot be de-duplicated: an error."""
     return of(INT, die("const_type", ("type", "ref4", "c"), label="c"))
 
 
@@ -345,7 +345,7 @@ def pointer_to_itself() -> bytes:
 
 @case
 def subrange_as_type() -> bytes:
-    """DW_TAG_subrange_type outside an array is reported and skipped; a reference to it is void."""
+    """A DW_TAG_subrange_type outside an array is reported and skipped; a reference to it is void."""
     return of(
         INT,
         named("subrange_type", "range", ("type", "ref4", "int"), ("upper_bound", "data1", 9), label="r"),
@@ -356,7 +356,7 @@ def subrange_as_type() -> bytes:
 
 @case
 def unsupported_tags() -> bytes:
-    """Tags without a rule are skipped with their subtree, even the types in it; ids of others do not move."""
+    """Tags without a rule are skipped with their subtree, even the types in it; ids of other types do not change."""
     inner = typedef("lost", "int", label="lost")
     return of(
         INT,
@@ -393,7 +393,7 @@ def unspecified_types() -> bytes:
 
 @case
 def imported_things() -> bytes:
-    """imported_unit without a target, imported declarations and modules are no types."""
+    """An imported_unit without a target, imported declarations and modules are not types."""
     return of(
         INT,
         die("imported_unit"),
@@ -470,7 +470,7 @@ def types_inside_types() -> bytes:
 
 @case
 def types_inside_others() -> bytes:
-    """In arrays, typedefs and base types nothing but what belongs there is looked at."""
+    """In arrays, typedefs and base types, only what belongs there is read."""
     return of(
         base("int", 4, label="int", children=[typedef("in_base", "int")]),
         die(
@@ -539,7 +539,7 @@ def names_at_several_offsets() -> bytes:
 
 @case
 def names_that_are_empty() -> bytes:
-    """An offset in `.debug_str` at which a text ends: the struct, the union and the members have no name."""
+    """The offset of the end of a text in `.debug_str`: the struct, the union and the members have no name."""
     end = at_offset(len("counter"))
 
     def member(*name: tuple[str, str, Any]) -> Die:

@@ -1,4 +1,4 @@
-"""Units, the ELF around them, and abbreviations: what decides where DIEs come from. See `synthetic.py`."""
+"""Units, the ELF file around them, and abbreviations, which decide where DIEs come from. See `synthetic.py`."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def signature_unknown() -> bytes:
 
 @case
 def reference_across_units() -> bytes:
-    """One DW_FORM_ref_addr anywhere makes one unit of all: index types, ids and lookups span the file."""
+    """One DW_FORM_ref_addr anywhere merges all units: index types, ids and lookups span the file."""
     return kernel(
         [
             unit([die("typedef", ("name", "string", "far"), ("type", "ref_addr", "int"))]),
@@ -202,7 +202,7 @@ def reference_by_address_dwarf2() -> bytes:
 
 @case
 def partial_unit_imported() -> bytes:
-    """What dwz makes: a partial unit imported by address, decoded where it is and where it is imported."""
+    """As dwz writes it: a partial unit imported by address, decoded where it is and where it is imported."""
     partial = Unit(
         die(
             "partial_unit", label="partial", children=[base("int", 4, label="shared"), typedef("p", "shared")]
@@ -229,7 +229,7 @@ def partial_unit_imported() -> bytes:
 
 @case
 def merge_by_note() -> bytes:
-    """The note the kernel's build leaves when it was linked with LTO."""
+    """The note that a kernel build with LTO leaves."""
     return kernel(
         [unit([INT, variable(X86)]), second()],
         extra_sections=[Section(".note.Linux", note(b"Linux", 0x101, b"\1\0\0\0"), "NOTE")],
@@ -308,7 +308,7 @@ def abbreviation_table_unterminated() -> bytes:
 
 @case
 def children_flag_without_children() -> bytes:
-    """A DIE may say it has children and have none."""
+    """A DIE may claim to have children and have none."""
     t = typedef("t", "int")._replace(has_children=True)
     return of(
         INT,
@@ -358,7 +358,7 @@ def siblings() -> bytes:
 
 @case
 def indirect_forms() -> bytes:
-    """DW_FORM_indirect for everything, also where the value is skipped; the form differs from DIE to DIE."""
+    """DW_FORM_indirect for everything, even for skipped values; the form differs from DIE to DIE."""
 
     def via(form: str) -> tuple[str, str]:
         return "indirect", form
@@ -466,7 +466,7 @@ def attributes_of_no_interest() -> bytes:
 
 @case
 def alternate_file_missing() -> bytes:
-    """A reference into an alternate debug file that is not there is void."""
+    """A reference into a missing alternate debug file is void."""
     return of(
         INT,
         die("typedef", ("name", "string", "t"), ("type", "GNU_ref_alt", b"\x10\0\0\0")),
@@ -477,7 +477,7 @@ def alternate_file_missing() -> bytes:
 
 @case
 def tables_without_base_attributes() -> bytes:
-    """DWARF 5 without `DW_AT_str_offsets_base` and its like: a table starts behind the first header."""
+    """DWARF 5 without `DW_AT_str_offsets_base` and its like: a table starts after the first header."""
     children = [
         INT,
         die("typedef", ("name", "strx1", "renamed"), ("type", "ref4", "int")),
@@ -493,7 +493,7 @@ def tables_without_base_attributes() -> bytes:
 
 @case
 def function_in_another_address_size() -> bytes:
-    """A unit of 4-byte addresses in a 64-bit file: pointers count 4 bytes."""
+    """A unit with 4-byte addresses in a 64-bit file: pointers have 4 bytes."""
     one = Unit(
         die(
             "compile_unit",

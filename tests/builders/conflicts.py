@@ -1,22 +1,22 @@
-"""Random programs of a few units whose types conflict, repeat and nest: what tests the dropping of repeats.
+"""Random programs of a few units whose types conflict, repeat and nest, for testing how repeats are dropped.
 
 A program is data: units, each a list of items that define or use types. All units draw from one *world*, the headers
-they would include: definitions by name, each in several variants, and parts of which types are made. Most units follow
-the headers, some do not. The types are such as make the reference's comparison decide one way or another:
+that they would include: definitions by name, each in several variants, and parts of which types are made. Most units
+follow the headers, some do not. The types are chosen so that the reference's comparison can go either way:
 
 - structs, unions and enumerations (of 32 and 64 bits) of the same name, declared, defined, defined differently, twice
-  in a unit, of private names that reach a public one;
+  in a unit, private names that reach a public one;
 - nameless structs, unions and enumerations (empty ones too), equal ones made once or several times in a unit;
-- arrays, also of types that differ in nothing but the elements of an array;
-- nesting without names, 10 to 20 deep; types that reach themselves without a name; typedefs that do;
+- arrays, also of types that differ only in the elements of an array;
+- nesting without names, 10 to 20 deep; types and typedefs that reach themselves without a name;
 - bit-fields, prototypes, qualifiers, typedefs.
 
-How likely each is, is drawn once per program. Nothing here knows how the encoder finds repeats.
+The probability of each is drawn once per program. Nothing here knows how the encoder finds repeats.
 
 An expression is a tuple: ("base", NAME), ("void",), ("name", TAG, NAME, N), ("typedef", NAME), ("ptr" | "const" |
 "volatile" | "restrict", T), ("array", T, N), ("struct" | "union", SIZE, MEMBERS), ("enum", SIZE, VALUES), ("proto", T,
 PARAMETERS), ("rec", T) with ("back",) inside for the type itself, and ("fresh", T): a DIE of its own, not shared with
-equal ones of the unit. A member is (name, T, offset, bits).
+equal ones in the unit. A member is (name, T, offset, bits).
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ LINKS = ("ptr", "const", "volatile", "restrict")
 
 
 class Style(NamedTuple):
-    """How one program is made; chances between 0 and 1."""
+    """How one program is made; probabilities between 0 and 1."""
 
     names: int
     units: int
     used: float  # a unit uses a name
     declared: float  # ... which it only declares
-    both: float  # ... or declares besides
+    both: float  # ... or also declares
     odd: float  # ... or defines in its own way
     twice: float  # ... or has two of
     private: float  # a unit has little but one name, in its own way
-    copies: float  # a nameless type is there once more
+    copies: float  # a nameless type is repeated
     members: int  # at most
-    by_value: float  # members are types with names themselves, not pointers to these
+    by_value: float  # members are named types themselves, not pointers to these
     plain: float  # members are nothing but pointers to names
     arrays: float
     anonymous: float
     enums: float  # ... of which enumerations
     again: float  # a member is of the type of the one before
-    twists: float  # a part is there again, with other elements of an array
+    twists: float  # a part is repeated with other elements of an array
     deep: float
     loops: float
     empty: float  # a nameless enumeration is empty
@@ -94,7 +94,7 @@ def style(rng: random.Random) -> Style:
     return mixed._replace(**rng.choice(THEMES))
 
 
-#: Programs about one thing: what else is odd about the same types would hide it.
+#: Programs about one thing: further oddities of the same types would hide it.
 ALIKE: dict[str, Any] = {"odd": 0.0, "twice": 0.0, "both": 0.0, "private": 0.0, "loops": 0.0}
 SPARSE: dict[str, Any] = {
     "tags": ("struct",), "names": 3, "units": 9, "used": 0.6, "members": 2, "plain": 1.0, "typedefs": 0, "parts": 1,
@@ -197,10 +197,10 @@ class World:
         return tuple(result)
 
     def nested(self, depth: int) -> Expr:
-        """A type without names on the way, `depth` structs, unions or prototypes deep."""
+        """A type without names inside, `depth` structs, unions or prototypes deep."""
         rng = self.rng
         type = self.leaf()
-        arrays = rng.choice((0.0, 0.0, 0.1))  # whose elements no comparison of identical types looks at
+        arrays = rng.choice((0.0, 0.0, 0.1))  # comparing identical types ignores its elements
         for _ in range(depth):
             draw = rng.random()
             if draw < 0.85 - arrays:
@@ -212,7 +212,7 @@ class World:
         return type
 
     def loop(self) -> Expr:
-        """A type that reaches itself without passing a name, or the same unrolled once."""
+        """A type that reaches itself without passing a name, or the same type unrolled once."""
         rng = self.rng
         draw = rng.random()
         others = tuple(("", self.leaf()) for _ in range(rng.randint(0, 2)))
@@ -286,7 +286,7 @@ class World:
 
 
 def unrolled(type: Expr) -> Expr:
-    """A type that reaches itself, with itself once in full where it does."""
+    """A type that reaches itself, with one full copy of itself in that place."""
 
     def replaced(expr: Any) -> Any:
         if expr == ("back",):
@@ -298,7 +298,7 @@ def unrolled(type: Expr) -> Expr:
 
 
 def twisted(expr: Expr, rng: random.Random) -> Expr:
-    """The same but for the elements of one array; if it has none, the same in an array, or another number of them."""
+    """The same except for the elements of one array. If it has no array, the same in an array, or another length."""
     places: list[tuple[int, ...]] = []
 
     def look(part: Any, at: tuple[int, ...]) -> None:
@@ -365,7 +365,7 @@ def one_unit(world: World) -> Unit:
 
 
 def with_uses(units: list[Unit], seed: int) -> list[Unit]:
-    """The program with variables, and functions with parameters, of types that have a name in their unit."""
+    """The program with variables, and functions with parameters, of named types in their unit."""
     rng = random.Random(seed)
     often = rng.choice((0.1, 0.3, 0.6))
     found = []
@@ -381,7 +381,7 @@ def with_uses(units: list[Unit], seed: int) -> list[Unit]:
 
 
 def used_directly(units: list[Unit], kind: str) -> list[Unit]:
-    """The program with a variable, or a function with a parameter, of each type that it has a pointer to otherwise."""
+    """The program with a variable, or a function with a parameter, of each type that it otherwise has a pointer to."""
     return [[(kind, pointed_to(item[1])) if item[0] == "use" else item for item in items] for items in units]
 
 
@@ -392,7 +392,7 @@ def pointed_to(expr: Expr) -> Expr:
 
 
 def fresh(expr: Any, rng: random.Random, chance: float) -> Any:
-    """The same expression, with some of its nameless types made anew."""
+    """The same expression, with new copies of some of its nameless types."""
     if not chance or not isinstance(expr, tuple):
         return expr
     inner = tuple(fresh(part, rng, chance) for part in expr)

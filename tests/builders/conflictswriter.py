@@ -1,4 +1,4 @@
-"""The programs of `conflicts.py` as ELF files: DWARF 5 of one abbreviation table, without a compiler."""
+"""The programs of `conflicts.py` as ELF files: DWARF 5 with one abbreviation table, written without a compiler."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Writer(RawDwarf):
         return self.labels[label]
 
     def plan(self, items: Unit) -> None:
-        """Which labels the names of the unit have."""
+        """The labels of the unit's names."""
         for n, item in enumerate(items):
             if item[0] == "declare":
                 self.names.setdefault((item[1], item[2]), []).append(("item", n))
@@ -62,7 +62,7 @@ class Writer(RawDwarf):
     # -- types
 
     def type(self, expr: Expr, back: Any) -> tuple[Attribute, ...]:
-        """The attribute of a reference to a type, which is put on the list of what is to be written."""
+        """The attribute of a reference to a type; the type is added to the list of what is to be written."""
         label = self.label(expr, back)
         return () if label is None else ((TYPE, REF4, label),)
 
@@ -163,7 +163,7 @@ class Writer(RawDwarf):
             self.record(item[0], name, item[2], item[3], None)
 
     def use(self, kind: str, expr: Expr | None) -> None:
-        """A variable of the type, or a function with a parameter of it, or with none; each has a place of its own."""
+        """A variable of the type, or a function with a parameter of it, or with none; each has its own address."""
         at = {"variable": VARIABLES, "function": TEXT}[kind] + 16 * len(self.symbols)
         section = ".data..percpu" if kind == "variable" else ".text"
         symbol = Symbol(f"{kind}_{len(self.symbols)}", at, 16, "OBJECT" if kind == "variable" else "FUNC", section)

@@ -1,10 +1,10 @@
-"""Random damage to real files, and a process that lives or dies with what pybtf makes of it.
+"""Random damage to real files, and a worker process that survives it or not.
 
-`mutate(data, seed)` is a pure function, so that a seed is all it takes to repeat a case. `python
-corruption.py ...` is the worker: it encodes one case after the other in one process and writes a line
-before and one after each. If the process dies, the line without an answer names the case. `watch` runs
-workers, starts a new one behind each death, and collects what went wrong. Used by `test_corruption.py` and
-by `tools/fuzz/fuzz.py`."""
+`mutate(data, seed)` is a pure function, so a seed is enough to repeat a case. `python corruption.py ...` is the worker:
+it encodes one case after the other in one process, and writes a line before and after each. If the process dies, the
+line without an answer names the case. `watch` runs workers, starts a new one after each death, and collects what went
+wrong. Used by `test_corruption.py` and by `tools/fuzz/fuzz.py`.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from elftools.elf.elffile import ELFFile
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: What damaged length fields like to be.
+#: Likely values of damaged length fields.
 VALUES = (
     0,
     1,
@@ -45,7 +45,7 @@ VALUES = (
 
 SECONDS_PER_CASE = 20
 ADDRESS_SPACE = 2 << 30
-#: Peak memory one small file may cost beyond what the worker had before, in bytes.
+#: Peak memory in bytes that one small file may take beyond what the worker had before.
 GROWTH = 300 << 20
 
 
@@ -55,7 +55,7 @@ class Problem(NamedTuple):
 
 
 def regions(data: bytes) -> list[tuple[int, int]]:
-    """(start, end) of the ELF header, of the section headers, and of each section, of a sound file."""
+    """(start, end) of the ELF header, of the section headers, and of each section of a sound file."""
     with tempfile.TemporaryFile() as handle:
         handle.write(data)
         file = ELFFile(handle)
@@ -70,7 +70,7 @@ def regions(data: bytes) -> list[tuple[int, int]]:
 
 
 def mutate(data: bytes, places: Sequence[tuple[int, int]], seed: str) -> bytes:
-    """The data with one to six things wrong, each in one of the places. A pure function of its arguments."""
+    """The data with one to six changes, each in one of the places. A pure function of its arguments."""
     dice = random.Random(seed)
     out = bytearray(data)
     for _ in range(dice.choice((1, 1, 1, 2, 3, 6))):
@@ -109,7 +109,7 @@ def mutate(data: bytes, places: Sequence[tuple[int, int]], seed: str) -> bytes:
 
 
 def work(file: Path, seed: str, numbers: Iterable[int], limited: bool) -> None:
-    """Encode the cases; a line `start N` before and `N answer` after each."""
+    """Encodes the cases; writes a line `start N` before and `N answer` after each."""
     import pybtf
     from pybtf.errors import InternalError, PybtfError
     from pybtf.support.timings import peak_memory
@@ -123,7 +123,7 @@ def work(file: Path, seed: str, numbers: Iterable[int], limited: bool) -> None:
     with tempfile.TemporaryDirectory(prefix="pybtf-corrupt-") as folder:
         path = Path(folder) / "case.elf"
         path.write_bytes(data)
-        with contextlib.suppress(PybtfError):  # the sound file, to load everything; some are refused
+        with contextlib.suppress(PybtfError):  # the sound file first, to load everything; some are refused
             pybtf.encode(path, features="default,global_var", jobs=1)
         base = peak_memory()
         for number in numbers:
@@ -157,7 +157,7 @@ def work(file: Path, seed: str, numbers: Iterable[int], limited: bool) -> None:
 def watch(
     file: Path, seed: str, start: int, stop: int, step: int, environment: dict[str, str], limited: bool = True
 ) -> tuple[dict[str, int], list[Problem]]:
-    """Have the cases `start, start + step, ...` below `stop` worked on. Answers counted, and problems."""
+    """Has the cases `start, start + step, ...` below `stop` done. Returns the counts of answers, and the problems."""
     counts = {"encoded": 0, "refused": 0}
     problems: list[Problem] = []
     while start < stop:

@@ -74,7 +74,7 @@ HAND: dict[str, tuple[list[Record], list[Record]]] = {
         [struct_of(B, (A, 2)), pointer(1)],
     ),
     "copies in one unit, but for elements of arrays": (
-        # 6 and 7 count as copies of each other though their arrays differ, so 5 is 4
+        # 6 and 7 count as copies of each other although their arrays differ, so 5 is 4
         [
             INT32,
             record(ARRAY, 0, 0, 1, 1, 2),
@@ -99,7 +99,7 @@ HAND: dict[str, tuple[list[Record], list[Record]]] = {
         ],
     ),
     "index of an array before its element": (
-        # both declarations of B are one, and it goes to the definition that is met first
+        # both declarations of B become one, which resolves to the definition that is met first
         [
             *(forward(B), pointer(1), forward(B), pointer(3), record(ARRAY, 0, 0, 4, 2, 1), struct_of(C, (A, 5))),
             *(struct_of(C, (A, 8)), record(ARRAY, 0, 0, 9, 10, 1), pointer(11), pointer(12)),

@@ -1,4 +1,4 @@
-"""What `dwarfwriter` writes: units, DIEs and lists as tuples, and the numbers behind their names."""
+"""What `dwarfwriter` writes: units, DIEs and lists as tuples, and the numbers of their names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Form = str | int | tuple[str | int, ...]
 
 
 class Raw(NamedTuple):
-    """A number to be written as it is, where the form would otherwise make an index or an offset."""
+    """A number to be written as it is, although the form would normally need an index or an offset."""
 
     value: int
 
@@ -31,7 +31,7 @@ class Die(NamedTuple):
     attributes: tuple[tuple[str | int, Form, Any], ...]
     children: Sequence[Die | bytes]
     label: str | None
-    code: int | None  # abbreviation code written in place of the right one
+    code: int | None  # abbreviation code to write instead of the right one
     has_children: bool | None  # the abbreviation's flag; None: as it is
 
 
@@ -72,8 +72,8 @@ class Unit(NamedTuple):
     abbrevs: str = ""  # units of the same name share an abbreviation table
     section: str = ".debug_info"  # or .debug_types
     signature: int = 0  # of a type unit or a skeleton
-    type_label: str | None = None  # type units: the DIE meant by the signature
-    # what the header says, if not the truth
+    type_label: str | None = None  # type units: the DIE that the signature means
+    # values for the header in place of the right ones
     raw_length: int | None = None
     raw_version: int | None = None
     raw_abbrev: int | None = None
@@ -95,7 +95,7 @@ class Dwarf(NamedTuple):
 
 
 class Fixup(NamedTuple):
-    """Where a relocatable file needs a relocation. `target` is a section name, or "" for an address."""
+    """A place where a relocatable file needs a relocation. `target` is a section name, or "" for an address."""
 
     section: str
     offset: int

@@ -6,7 +6,7 @@
     sections = dwarf([Unit(cu, version=5)]).sections
 
 An attribute is (name, form, value); names come without `DW_AT_` and `DW_FORM_`, or are numbers. The value
-is what the attribute *means*; the writer puts it where the form wants it:
+is what the attribute *means*; the writer puts it where the form needs it:
 
 * strings: text, for every string form (tables are filled as needed);
 * references: the label of a DIE, `END` (the end of the DIE's own subtree, for sibling), or a number taken
@@ -16,9 +16,8 @@ is what the attribute *means*; the writer puts it where the form wants it:
 * lists: a `LocList` or `RangeList`, for `sec_offset`, `data4`, `data8`, `loclistx` and `rnglistx`;
 * a form may be a tuple `("indirect", FORM)`; `Raw(n)` writes n itself where an index or offset is due.
 
-**How it works.** Sizes depend on values (`ref_udata`, `addrx`) and values on sizes, so the whole input is
-written again and again until no label moves. The tables (strings, addresses, lists) are interned, which makes
-repetition harmless.
+**How it works.** Sizes depend on values (`ref_udata`, `addrx`) and values on sizes, so the whole input is written
+repeatedly until no label moves. The tables (strings, addresses, lists) are interned, so repetition is harmless.
 
 **Writing wrong files.** `Unit` has an override for every header field; `Die.code` replaces the abbreviation
 code; `bytes` among the children are copied as they are; `Dwarf.labels` gives the offset of each label in
@@ -62,7 +61,7 @@ def dwarf(
     codes: Callable[[int], int] = lambda n: n,
     reverse_abbrevs: bool = False,
 ) -> Dwarf:
-    """Write the units. `codes` maps 1, 2, 3... of a table to the abbreviation codes to use."""
+    """Writes the units. `codes` maps 1, 2, 3... of a table to the abbreviation codes to use."""
     state = _Writer(little, codes, reverse_abbrevs)
     for _ in range(20):
         before = (dict(state.labels), dict(state.ends))
@@ -92,7 +91,7 @@ class _Writer:
         return (value & ((1 << 8 * size) - 1)).to_bytes(size, "little" if self.little else "big")
 
     def exact(self, value: int, size: int) -> bytes:
-        """As `number`, but a value that does not fit is an error of the test (once labels are known)."""
+        """Like `number`, but a value that does not fit is an error in the test (once labels are known)."""
         if self.settled and value >> 8 * size:
             raise OverflowError(f"{value:#x} does not fit {size} bytes")
         return self.number(value, size)
@@ -168,7 +167,7 @@ class _Writer:
         return head + bytes([number]) + address + abbrev + tail.get(number, b"")
 
     def _bases(self, unit: Unit) -> tuple[tuple[str, str, Raw], ...]:
-        """The `*_base` attributes the unit's forms need, unless the test gives its own."""
+        """The `*_base` attributes that the unit's forms need, unless the test gives its own."""
         if unit.root is None or unit.version < 5 or not unit.bases:
             return ()
         forms = set(forms_of(unit.root))
@@ -277,7 +276,7 @@ class _Writer:
         }
         if name in simple:
             return simple[name](value)
-        if isinstance(value, bytes):  # a form we do not know
+        if isinstance(value, bytes):  # an unknown form
             return value
         raise ValueError(f"form {form!r} with {value!r}")
 
@@ -387,7 +386,7 @@ class _Writer:
             "loc": ".debug_loclists" if five else ".debug_loc",
             "rng": ".debug_rnglists" if five else ".debug_ranges",
         }[kind]
-        if five:  # in the unit's contribution, after the table of offsets, which every list is in
+        if five:  # in the unit's contribution, after the table of offsets, which has every list
             index = self._pooled(kind, item)
             offset = self.list_at.get((len(self.unit_at), kind, index), 0)
         else:

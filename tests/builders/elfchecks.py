@@ -1,4 +1,4 @@
-"""Checks of ELF files that were written, with pyelftools, other programs and the bytes themselves."""
+"""Checks of written ELF files, with pyelftools, with other programs, and by their bytes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ S = TypeVar("S", bound=Section)
 
 
 def section(file: ELFFile, name: str, kind: type[S]) -> S:
-    """The section called `name`, which has to be of a kind, as pyelftools reads it."""
+    """The section called `name`, as pyelftools reads it; it must be of this kind."""
     found = file.get_section_by_name(name)
     assert isinstance(found, kind), f"{name}: {found}"
     return found
 
 
 def sections_of(content: bytes) -> list[tuple[str, dict[str, Any], bytes]]:
-    """Name, header and data in the file of each section, as pyelftools reads them."""
+    """The name, header and data of each section, as pyelftools reads them."""
     found = []
     for section in ELFFile(io.BytesIO(content)).iter_sections():
         header = dict(section.header)
@@ -37,13 +37,13 @@ def sections_of(content: bytes) -> list[tuple[str, dict[str, Any], bytes]]:
 
 
 def section_data(content: bytes, name: str) -> bytes:
-    """Data of the one section called `name`."""
+    """The data of the only section called `name`."""
     (data,) = [data for found, _, data in sections_of(content) if found == name]
     return data
 
 
 def check_kept(old: bytes, new: bytes, *targets: str) -> None:
-    """All sections but `targets` and the name table are where and what they were; likewise segments."""
+    """Checks that all sections but `targets` and the name table are where and what they were; likewise the segments."""
     before, after = sections_of(old), sections_of(new)
     string_index = ELFFile(io.BytesIO(old)).get_shstrndx()
     assert len(after) == len(before) + len([t for t in targets if t not in [name for name, *_ in before]])
@@ -77,26 +77,26 @@ def check_kept(old: bytes, new: bytes, *targets: str) -> None:
 
 
 def run(*command: str | Path) -> str:
-    """Standard output of a command that must succeed and say nothing on standard error."""
+    """Standard output of a command that must succeed and print nothing on standard error."""
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, ""), f"{command}: {done.returncode} {done.stderr}"
     return done.stdout
 
 
 def need(*tools: str) -> None:
-    """Skip the test, with a reason, unless all `tools` are installed."""
+    """Skips the test, with a reason, unless all `tools` are installed."""
     for tool in tools:
         if shutil.which(tool) is None:
             pytest.skip(f"{tool} is not installed")
 
 
 def environment() -> dict[str, str]:
-    """The environment for a child that imports what this process can, in whatever folder it runs."""
+    """The environment for a child that can import the same as this process, from any folder."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(part).resolve()) for part in sys.path)}
 
 
 def python(script: str, *arguments: str | Path, **options: object) -> subprocess.Popen[str]:
-    """Start a Python program with `arguments`, its output in pipes."""
+    """Starts a Python program with `arguments` and with its output in pipes."""
     return subprocess.Popen(  # type: ignore[call-overload, no-any-return]
         [sys.executable, "-c", textwrap.dedent(script), *map(str, arguments)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), **options,

@@ -1,13 +1,12 @@
-"""ELF files from declarative tuples, in memory: the input of tests no compiler would write.
+"""ELF files from declarative tuples, in memory: test inputs that no compiler would write.
 
 The file is laid out plainly: header, program headers, section data in the order given (each aligned), then
 the section header table, at a multiple of 8. Section 0 is added in front; `.symtab`, `.strtab`, `.shstrtab` and one
-`.rela*` per relocated section are added behind what the caller gives, so the indices of the caller's sections are
-1..n in the order given. Nothing is checked against the ELF specification: tests want to write wrong files
-too. A field of the ELF header may be given; where another field must be wrong, patch the bytes: `Elf.header_at` and
-`Elf.data_at` say where each section ended up.
+`.rela*` per relocated section are added after the caller's sections, so the indices of these are 1..n in the order
+given. Nothing is checked against the ELF specification, because tests also need wrong files. Fields of the ELF header
+may be given; to make another field wrong, patch the bytes: `Elf.header_at` and `Elf.data_at` say where each section is.
 
-This is the one writer of ELF in the tests. It uses nothing of `pybtf.elf`, which it judges.
+This is the only writer of ELF in the tests. It uses nothing from `pybtf.elf`, which it tests.
 
 Sources: System V gABI (chapters 4 and 5, and its `SHF_COMPRESSED` addition) and pyelftools' tables of names.
 """
@@ -40,7 +39,7 @@ class Section(NamedTuple):
     type: str | int = "PROGBITS"
     flags: int = 0
     address: int = 0
-    size: int | None = None  # sh_size where it is not len(data): NOBITS, and lies
+    size: int | None = None  # sh_size if it is not len(data): for NOBITS, and for wrong sizes
     link: str | int = 0
     info: str | int = 0
     align: int = 1
@@ -69,17 +68,17 @@ class Reloc(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A program header that covers the sections named, in file and memory."""
+    """A program header that covers the named sections, in file and memory."""
 
     sections: Sequence[str]
     type: str = "PT_LOAD"
     flags: int = 5
     align: int = 0x1000
-    beyond: int = 0  # bytes behind the last section that belong to it, too
+    beyond: int = 0  # bytes after the last section that also belong to it
 
 
 class Elf(NamedTuple):
-    """The file and where its parts are: file offsets by section name (the first of a name counts)."""
+    """The file, and where its parts are: file offsets by section name (of equal names, the first counts)."""
 
     data: bytes
     data_at: dict[str, int]
@@ -97,8 +96,9 @@ def btf_ids(
 ) -> tuple[Section, list[Symbol]]:
     """`.BTF_ids` and its symbols from (symbol name, first word, second word) triples.
 
-    A symbol starting with `__BTF_ID__set8__` covers itself and all entries up to the next set, as the
-    kernel's linker script lays them out; the others are eight bytes long."""
+    A symbol that starts with `__BTF_ID__set8__` covers itself and all entries up to the next set, as in kernels; the
+    others are eight bytes long.
+    """
     order = "<" if little else ">"
     starts = [n for n, entry in enumerate(entries) if entry[0].startswith("__BTF_ID__set8__")]
     data, symbols = b"", []
@@ -124,11 +124,11 @@ def elf(
     extended: bool = False,
     header: Mapping[str, int] | None = None,
 ) -> Elf:
-    """Write an ELF file. `symbols=None` leaves out the symbol table; local symbols are moved to its front.
+    """Writes an ELF file. `symbols=None` leaves out the symbol table; local symbols are moved to its front.
 
-    `names`: the section of the sections' names, which is filled where the caller has it, and else added as the last.
-    `extended`: the number of sections and the index of the names are in section 0, as if there were too many.
-    `header`: other values for fields of the ELF header, by their names without `e_`.
+    `names`: the section for the names of the sections. If the caller has one of this name, it is filled; otherwise it
+    is added at the end. `extended`: the number of sections and the index of the names are in section 0, as if there
+    were too many. `header`: other values for fields of the ELF header, by their names without `e_`.
     """
     fields = {"type": _enum(ENUM_E_TYPE, type), "machine": _enum(ENUM_E_MACHINE, machine)}
     writer = _Writer(bits, little)
@@ -147,14 +147,14 @@ def bare(
     machine: int = 62,
     **options: Any,
 ) -> bytes:
-    """An object file with these sections and, unless there are symbols, nothing but the names of them."""
+    """An object file with these sections and their names, and with a symbol table if there are symbols."""
     return elf(
         sections, symbols, bits=64 if is64 else 32, little=little, type=etype, machine=machine, **options
     ).data
 
 
 def symbol_table(symbols: Sequence[Symbol], *, is64: bool = True, little: bool = True) -> tuple[bytes, bytes]:
-    """The data of a symbol table, with a null symbol first, and of its strings, in which no two symbols share a name.
+    """The data of a symbol table, with a null symbol first, and of its string table, where no two symbols share a name.
 
     Sections of the symbols are numbers.
     """
@@ -175,7 +175,7 @@ class _Writer:
         self.word = 8 if self.wide else 4
 
     def pack(self, layout: str, *values: int) -> bytes:
-        """Pack without padding; `W` stands for a word of the file's class. Values wrap."""
+        """Pack without padding; `W` is a word of the file's class. Values wrap."""
         layout = layout.replace("W", "Q" if self.wide else "I")
         sizes = [struct.calcsize(self.order + code) for code in layout]
         return b"".join(

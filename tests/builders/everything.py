@@ -1,5 +1,5 @@
-"""The dropping of repeats against the same encoding with everything kept: what `test_keeping.py` and `keeping.py`
-ask of a file. No reference is needed, and nothing is known of how repeats are found.
+"""Compares an encoding with the same encoding without dropping repeats, for `test_keeping.py` and `keeping.py`. No
+reference is needed, and nothing here knows how repeats are found.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ WAYS: tuple[dict[str, Any], ...] = ({},)
 
 @contextmanager
 def told(**forced: Any) -> Iterator[None]:
-    """The encoder is told something that no option says."""
+    """Tells the encoder something for which there is no option."""
     with mock.patch.object(passes, "Run", functools.partial(Run, **forced)):
         yield
 
 
 def encoded(path: Path | str, jobs: int = 1, base: pybtf.Base | None = None, **forced: Any) -> bytes:
-    """The BTF of a file, or of what sort its refusal is. Ids in messages are those of the list, which differ."""
+    """The BTF of a file, or the sort of its refusal. Ids in messages are those of the list, which differ."""
     with told(**forced):
         try:
             return bytes(pybtf.encode(path, jobs=jobs, base=base, force_base=base is not None).data)
@@ -39,7 +39,7 @@ def encoded(path: Path | str, jobs: int = 1, base: pybtf.Base | None = None, **f
 
 
 def differences(path: Path | str, jobs: Iterable[int] = (1,)) -> list[str]:
-    """In which ways the result is not that of everything kept."""
+    """The ways in which the result differs from that with everything kept."""
     wanted = encoded(path, without=("reduction",))
     return [
         f"-j{n} {forced or ''}".strip() for n in jobs for forced in WAYS if encoded(path, jobs=n, **forced) != wanted

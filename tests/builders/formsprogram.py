@@ -1,11 +1,11 @@
-"""One logical program that can be written in every form DWARF 2 to 5 has.
+"""One logical program that can be written in every form of DWARF 2 to 5.
 
-`program(flavour, forms)` gives two units. What they *mean* never changes; `forms` chooses how each class of
-attribute is encoded. So the BTF of every variant for one kind of machine must be the same bytes; the
-reference confirmed that for all of them when the golden files were made (`tools/golden/synthetic_golden.py`).
+`program(flavour, forms)` gives two units. Their *meaning* never changes; `forms` chooses how each class of attribute is
+encoded. So the BTF of every variant for one kind of machine must be the same bytes; the reference confirms that for all
+of them when the golden files are made (`tools/golden/synthetic_golden.py`).
 
-Enumerators, bounds and sizes stay below 128 where a form of one byte must hold them, since the fixed-size
-constant forms are zero-extended: what 0xff means depends on the form, and has tests of its own.
+Enumerators, bounds and sizes that must fit into a form of one byte stay below 128, because the fixed-size constant
+forms are zero-extended: what 0xff means depends on the form, which other tests cover.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Forms(NamedTuple):
     offset: Form = "data1"  # of members; "block1" and "exprloc" write an expression
     bitfield: str = "data_bit_offset"  # or "bit_offset", the way of DWARF 2 and 3
     bound: Form = "data1"
-    counted: bool = False  # DW_AT_count in place of DW_AT_upper_bound
+    counted: bool = False  # DW_AT_count instead of DW_AT_upper_bound
     value: Form = "data1"  # of enumerators
     flag: Form = "flag"
     address: Form = "addr"
@@ -77,7 +77,7 @@ STRINGS5: tuple[Form, ...] = ("line_strp", "strx", "strx1", "strx2", "strx3", "s
 
 
 def variants() -> Iterator[tuple[str, Flavour, Forms]]:
-    """Every variant by name. Each changes one thing against the plain one of its version."""
+    """Every variant, by name. Each differs in one thing from the plain one of its version."""
     for machine, flavour in FLAVOURS.items():
         for version in (2, 3, 4, 5):
             for offset_size in (4,) if version == 2 else (4, 8):
@@ -151,7 +151,7 @@ def _unit(write: _Program, name: str, children: list[Die], abbrevs: str) -> Unit
 
 
 class _Program:
-    """The attributes in the chosen forms, and the DIEs made of them."""
+    """The attributes in the chosen forms, and the DIEs made from them."""
 
     def __init__(self, flavour: Flavour, forms: Forms) -> None:
         self.flavour, self.forms = flavour, forms
@@ -186,7 +186,7 @@ class _Program:
         return "location", self.forms.expression, [("addr", address)]
 
     def frame(self) -> tuple[str, Form, Any]:
-        """Where a parameter is: on the frame, by an expression or by a list that says so twice."""
+        """The location of a parameter: on the frame, as an expression or as a list that says so twice."""
         here = [("fbreg", -20)]
         if self.forms.locations is None:
             form = "exprloc" if self.forms.expression == "addrx" else self.forms.expression
@@ -366,7 +366,7 @@ class _Program:
         ]
 
     def second(self) -> list[Die]:
-        """Shares `node` with the first unit, in part by a forward declaration, and defines `unknown`."""
+        """The second unit shares `node` with the first, partly by a forward declaration, and defines `unknown`."""
         word = self.flavour.address_size
         return [
             self.base("int", 4, 5, "int 2"),

@@ -1,7 +1,7 @@
-"""Trees of DIEs written twice: once as compilers write them, and so that no DIE has a layout.
+"""Trees of DIEs written twice: once as compilers write them, and once so that no DIE has a layout.
 
-In the second, every DIE has one more attribute that nobody wants, in a form that no compiler uses: its abbreviation has
-no layout, and no passage (core/dwarf/abbrev_layout.py). Both must give the same bytes or complaint.
+In the second, every DIE has one more unwanted attribute, in a form that no compiler uses: so its abbreviation has no
+layout and no passage (core/dwarf/abbrev_layout.py). Both must give the same bytes or the same message.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ def ordinary(entry: Die | bytes) -> Die | bytes:
 
 
 class Outcome(NamedTuple):
-    #: The BTF, or what is said instead, without numbers of places.
+    #: The BTF, or the message instead, without the numbers of places.
     result: bytes | str
-    #: What became of functions and variables, by numbers.
+    #: What became of functions and variables, as counts.
     counts: str
 
 
 def outcome(path: Path, dies: Sequence[Die | bytes], flavour: Flavour, cut: int, **options: Any) -> Outcome:
-    """What comes of a unit with these DIEs."""
+    """The outcome of encoding a unit with these DIEs."""
     fields: dict[str, Any] = {"address_size": flavour.address_size}
     fields |= {name: options.pop(name) for name in ("version", "offset_size", "producer") if name in options}
     features = options.pop("features", "default,decl_tag_kfuncs")
@@ -56,14 +56,14 @@ def outcome(path: Path, dies: Sequence[Die | bytes], flavour: Flavour, cut: int,
         return Outcome(re.sub(r"0x[0-9a-f]+|\d+", "N", said), "")
 
 
-# No DIE is read at a glance that begins so near to the end that one of another layout might not fit.
+# A DIE is not read at a glance if it begins so near the end that one of another layout might not fit.
 BEHIND: list[Die | bytes] = [die("label", ("name", "strp", "passed_over"))] * 60
 
 
 def check(
     folder: Path, dies: list[Die | bytes], flavour: Flavour = X86, cut: int = 0, **options: Any
 ) -> bytes | str:
-    """What comes of these DIEs, which is the same both ways, also with others behind them unless the end is cut off."""
+    """The result of these DIEs, which must be the same both ways, also with others after them unless the end is cut."""
     for tail in [BEHIND, []][1 if cut else 0 :]:
         first = outcome(folder / "shaped", [*dies, *tail], flavour, cut, **options)
         second = outcome(folder / "ordinary", [ordinary(each) for each in [*dies, *tail]], flavour, cut, **options)

@@ -1,8 +1,8 @@
-"""Lists of types as of several units, in which names have other definitions here and there, and reach each other.
+"""Lists of types as from several units. Some units define names differently, and names reach each other.
 
-What lies between two names is drawn once for all units, so that comparisons get far: pointers, qualifiers, typedefs,
-arrays, prototypes, nameless structs and enumerations. A unit declares or defines each name; it may have copies of what
-is nameless, and a name twice.
+The types between two names are drawn once for all units, so that comparisons go deep: pointers, qualifiers, typedefs,
+arrays, prototypes, nameless structs and enumerations. A unit declares or defines each name. It may have copies of
+nameless types, and may have a name twice.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ VALUES: tuple[list[int], ...] = ([1], [1], [1], [2], [])
 
 
 class Unit:
-    """Records of one unit, the first of which has id `first`."""
+    """The records of one unit; the first has the id `first`."""
 
     def __init__(self, first: int, rng: random.Random, copies: float) -> None:
         self.records: list[Record] = []
@@ -48,7 +48,7 @@ class Unit:
         self._known: dict[Record, int] = {}
 
     def add(self, one: Record) -> int:
-        """The id of a record, of an equal one if there is one, mostly."""
+        """The id of a record; usually that of an equal one, if there is one."""
         if one in self._known and self._rng.random() >= self._copies:
             return self._known[one]
         self.records.append(one)
@@ -56,7 +56,7 @@ class Unit:
         return self._known[one]
 
     def link(self, kind: str, to: int, names: list[int]) -> int:
-        """What stands between a member and the type `to`; 0 is void."""
+        """The types between a member and the type `to`; 0 is void."""
         integer = self.add(INT32)
         if to == 0:
             return self.add(pointer(0))
@@ -98,7 +98,7 @@ def listing(seed: int, *, units: int = 12, names: int = 6) -> bytes:
     records: list[Record] = []
     for _ in range(units):
         unit = Unit(len(records) + 1, rng, copies)
-        # Names have the first ids, and are put in when what lies between them is known.
+        # Names have the first ids. Their records are filled in when the types between them are known.
         again = [n for n in range(names) if rng.random() < twice]
         owners = [*range(names), *again]
         places = [unit.add(record(STRUCT, 0, n)) for n in range(len(owners))]
@@ -110,7 +110,7 @@ def listing(seed: int, *, units: int = 12, names: int = 6) -> bytes:
                 chosen = list(links[name])
                 member = A
                 if rng.random() < (0.5 if n >= names else odd):
-                    # Told apart by what the struct is, or only by what it reaches.
+                    # Distinguished by the struct itself, or only by what it reaches.
                     member = rng.choice((A, A, C))
                     one = rng.randrange(len(chosen))
                     chosen[one] = chosen[one][0], rng.randrange(-1, names)

@@ -1,4 +1,4 @@
-"""A kernel in miniature: the least ELF with DWARF that has every kind of thing pybtf encodes.
+"""A kernel in miniature: the smallest ELF file with DWARF that has every kind of thing that pybtf encodes.
 
 One unit, which declares `int`, `struct point { int x; int y; }`, a pointer to it, an array, a typedef, an
 enum, `int f(int a)` at the address of the symbol `f`, and the per-CPU variable `counter`. Tests change one
@@ -21,7 +21,7 @@ class Flavour(NamedTuple):
     machine: str | int
     text: int  # address of .text
     percpu: int  # address of .data..percpu
-    in_field: bool = False  # with RELA, too, addends are in the fields, and 0 in the records
+    in_field: bool = False  # even with RELA, addends are in the fields, and the records have 0
 
     @property
     def address_size(self) -> int:
@@ -33,7 +33,7 @@ class Flavour(NamedTuple):
         return ABSOLUTE[self.machine]
 
 
-EM_ALPHA = 0x9026  # what Linux uses; that of the name is another
+EM_ALPHA = 0x9026  # what Linux uses; the number of that name is another
 ABSOLUTE: dict[str | int, dict[int, int]] = {
     "EM_X86_64": {4: 10, 8: 1},
     "EM_S390": {4: 4, 8: 22},
@@ -62,7 +62,7 @@ FLAVOURS = {
     "ppc": Flavour(32, False, "EM_PPC", 0xC0100000, 0xC0200000),
 }
 
-#: Machines of which only object files are of interest.
+#: Machines whose object files alone matter.
 OBJECTS = {
     "m68k": Flavour(32, False, "EM_68K", 0x10000, 0x20000),
     "sparc": Flavour(32, False, "EM_SPARC", 0x10000, 0x20000),
@@ -77,7 +77,7 @@ OBJECTS = {
     "bpfeb": Flavour(64, False, "EM_BPF", 0x10000, 0x20000),
 }
 
-#: Machines whose object files the reference does not relocate, each with one of `OBJECTS` that is like it.
+#: Machines whose object files the reference does not relocate, each with a similar one of `OBJECTS`.
 UNRELOCATED = {
     "hppa": (Flavour(32, False, "EM_PARISC", 0x10000, 0x20000), "m68k"),
     "hppa64": (Flavour(64, False, "EM_PARISC", 0x10000, 0x20000), "sparc64"),
@@ -86,7 +86,7 @@ UNRELOCATED = {
     "xtensa": (Flavour(32, True, "EM_XTENSA", 0x10000, 0x20000, in_field=True), "csky"),
 }
 
-#: Lines of the unit that most tests leave alone. The labels are there to be referred to.
+#: Lines of the unit that most tests leave alone. The labels are for references.
 INT = die(
     "base_type", ("name", "string", "int"), ("byte_size", "data1", 4), ("encoding", "data1", 5), label="int"
 )
@@ -215,8 +215,9 @@ def kernel(
     loaded: bool = False,
     **options: Any,
 ) -> Elf:
-    """The whole file. `debug` replaces or adds debug sections; `loaded` adds a program header; the remaining
-    options go to `elfwriter.elf` (`symbols=None`: no symbol table)."""
+    """The whole file. `debug` replaces or adds debug sections; `loaded` adds a program header; other options are passed
+    to `elfwriter.elf` (`symbols=None`: no symbol table).
+    """
     if units is None:
         units = [unit(standard(flavour), address_size=flavour.address_size)]
     written = units if isinstance(units, Dwarf) else dwarf(units, little=flavour.little)
@@ -242,7 +243,7 @@ def relocatable(
 ) -> Elf:
     """The same as an object file: every address and every offset into another section is a relocation.
 
-    Where records have the addend, the fields hold garbage, so that a reader who forgets a relocation is found out.
+    If records have the addend, the fields hold garbage, which exposes a reader that forgets a relocation.
     """
     if units is None:
         units = [unit(standard(flavour), address_size=flavour.address_size)]

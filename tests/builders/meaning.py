@@ -1,4 +1,4 @@
-"""Types in words that do not depend on their ids: to compare BTF whose types are the same in another order."""
+"""Types in words that do not depend on ids, for comparing BTF with the same types in another order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pybtf.btf import BTF
 
 
 def meaning(btf: BTF, id: int, *, whole: bool = True) -> Any:
-    """A type in words that do not depend on ids. What a type refers to is told in full up to the next name."""
+    """A type in words that do not depend on ids. What a type refers to is written out up to the next name."""
     if id == 0:
         return "void"
     found = btf.type(id)

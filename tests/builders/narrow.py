@@ -1,9 +1,9 @@
-"""Random programs of very few names, about one thing each, beside the broad ones of `conflicts.py`: in a thousand
-programs everything that can happen to two or three names does happen, in most orders of units.
+"""Random programs with very few names, each about one thing, unlike the broad ones of `conflicts.py`. In a thousand
+programs, everything that can happen to two or three names does happen, in most orders of units.
 
-- Even seeds: *holders*, which point to names that are defined in two ways, declared, and there twice. A holder that
-  meets a declaration has several candidates; which it goes to decides what the declaration is resolved to.
-- Odd seeds: *arrays* of other elements in definitions that are otherwise equal, behind names and in nameless structs.
+- Even seeds: *holders*, which point to names that are defined in two ways, declared, and repeated. A holder that meets
+a declaration has several candidates; which one it merges with decides what the declaration resolves to.
+- Odd seeds: *arrays* of other elements in definitions that are otherwise equal, inside named and nameless structs.
 
 Programs are data, as in `conflicts.py`.
 """
@@ -19,7 +19,7 @@ LONG = ("base", "long")
 
 
 def members(types: list[Expr]) -> tuple[int, tuple[Any, ...]]:
-    """Size and members of a struct."""
+    """The size and members of a struct."""
     return 8 * max(len(types), 1), tuple((f"m{n}", type, 8 * n, 0) for n, type in enumerate(types))
 
 

@@ -1,7 +1,7 @@
-"""Random neighbours of programs that have shown a rule: a few units, items or references of these are changed.
+"""Random neighbours of programs that have shown a rule: a few of their units, items or references are changed.
 
-Such a program is rare: one in a hundred thousand of `conflicts.py` may show what a rule is for. Of its neighbours many
-do, in other orders and combinations, and some show the rule beside it.
+Such programs are rare: one in a hundred thousand of `conflicts.py` may show what a rule is for. Many of its neighbours
+do, too, in other orders and combinations, and some show the neighbouring rule.
 
 Programs are data, as in `conflicts.py`.
 """
@@ -14,7 +14,7 @@ from typing import Any
 from tests.builders import conflicts, narrow
 from tests.builders.conflicts import Item, Unit
 
-#: By seed, of the two kinds of programs.
+#: Seeds of the two kinds of programs.
 BROAD = (3414, 44969, 108544, 316692, 600651, 1500096, 3502150)
 NARROW = (3108524,)
 
@@ -27,8 +27,8 @@ G = struct("g", "e", "g", "a", "b")
 
 
 def met() -> list[Unit]:
-    """What is left of program 3502150. `g` of the last unit may go to the first `g`, or to that of the unit with its
-    own `b`. Whether this one has its `e` declared or defined depends on an `a` that is dropped.
+    """Program 3502150, reduced. `g` of the last unit may merge with the first `g`, or with that of the unit with its
+    own `b`. Whether the latter has its `e` declared or defined depends on an `a` that is dropped.
     """
 
     a, e, f, g = struct("a", "e", "e", "g"), struct("e", "c", "a"), struct("f", "b", "g", "h", "f"), G
@@ -37,21 +37,21 @@ def met() -> list[Unit]:
 
 
 def told_apart() -> list[Unit]:
-    """The same with an `x` that has `e` here declared, there defined: but these two are different types."""
+    """The same with an `x` that has `e` declared here and defined there; but these two are different types."""
     a, e, f, g, x = struct("a", "g"), struct("e", "c", "a"), struct("f", "b", "g", "h", "f"), G, struct("x", "e", "b")
     own, used = struct("b", "c"), ("use", ("ptr", ("const", ("name", "struct", "a", 0))))
     return [[a, g], [f], [a, struct("b"), struct("c", "f"), e, f, x], [a, own, g, x], [g, a, e, used]]
 
 
 def just_before() -> list[Unit]:
-    """As `told_apart`, but nothing tells the two `x` apart: `e` is resolved in the unit before the one that asks."""
+    """Like `told_apart`, but the two `x` are one: `e` is resolved in the unit before the one that asks."""
     a, e, f, g, x = struct("a", "g"), struct("e", "c", "a"), struct("f", "b", "g", "h", "f"), G, struct("x", "e")
     own, used = struct("b", "c"), ("use", ("ptr", ("const", ("name", "struct", "a", 0))))
     return [[a, g], [f], [a, struct("b"), struct("c", "f"), e, f, x], [a, own, g, x], [g, a, e, used]]
 
 
 def later() -> list[Unit]:
-    """As `met`, with an `x` that resolves `e`, after the unit that asks. At the end there is another `e`."""
+    """Like `met`, with an `x` that resolves `e` after the unit that asks. At the end comes another `e`."""
     a, e, f, g, x = struct("a", "g"), struct("e", "c", "a"), struct("f", "b", "g", "h", "f"), G, struct("x", "e")
     own, used = struct("b", "c"), ("use", ("ptr", ("const", ("name", "struct", "a", 0))))
     headers = [a, struct("b"), struct("c", "f"), e, f]
@@ -59,7 +59,7 @@ def later() -> list[Unit]:
 
 
 def two_met() -> list[Unit]:
-    """As `met`, with an `x` that is declared and defined as `e` is, by the same `a`. `g` mentions `x` alone."""
+    """Like `met`, with an `x` that is declared and defined just as `e` is, by the same `a`. `g` mentions only `x`."""
     a, e, f, g = struct("a", *"exg"), struct("e", *"ca"), struct("f", *"bghf"), struct("g", *"xgab")
     x, own, used = struct("x", "c", "a"), struct("b", "c"), ("use", ("ptr", ("const", ("name", "struct", "a", 0))))
     headers = [a, struct("b"), struct("c", "f"), e, x, f]
@@ -67,28 +67,28 @@ def two_met() -> list[Unit]:
 
 
 def captured(n: int = 1) -> list[Unit]:
-    """`n` units declare what tells their `t` from the odd one before them. The next one defines it."""
+    """`n` units declare what distinguishes their `t` from the odd one before them. The next unit defines it."""
     a, own, t, x, y = struct("a"), struct("a", "b"), struct("t", "a"), struct("x", "a"), struct("y", "t")
     return [[a, x], [x], [own, t], *([t] for _ in range(n)), [a, t], [t, y], [a, t, y]]
 
 
 def captured_in_vain() -> list[Unit]:
-    """A captured `t`, where everything is kept after all: it is not clear by when the `t` of `y` is resolved."""
+    """A captured `t`, but everything is kept after all: it is not clear when the `t` of `y` is resolved."""
     a, own, t, x, y = struct("a"), struct("a", "b"), struct("t", "a"), struct("x", "a"), struct("y", "t")
     return [[a, x], [x, y], [own, t], [t], [a, struct("t"), y], [t, struct("y")]]
 
 
 def defined_besides() -> list[Unit]:
-    """The first usual `t` has `a` declared, by which it could be told from the odd one before it; it is not captured,
-    as it has `b` defined. It goes to the odd one, and must not stand for the next, which does not.
+    """The first usual `t` has `a` declared, which could distinguish it from the odd one before it. It is not captured,
+    because it has `b` defined. It merges with the odd one, so it must not represent the next, which does not merge.
     """
     a, b, g, t = struct("a"), struct("b"), struct("g", "a", "b"), struct("t", "a", "b")
     return [[g], [g, a, b], [a, b], [a, b], [t, struct("a", "g"), b], [struct("b", "g")], [t, b], [t, a, b]]
 
 
 def pointers_twice() -> list[Unit]:
-    """The fourth unit has the pointer to its odd `c` twice, the next one not at all. So to one of the two odd `c` that
-    the last may go to there is no pointer yet.
+    """The fourth unit has the pointer to its odd `c` twice, the next one not at all. So one of the two odd `c` that the
+    last may merge with has no pointer to it yet.
     """
     a, c, x, to_c = struct("a"), struct("c", "a"), struct("x", "a"), ("ptr", ("name", "struct", "c", 0))
     use, again = ("use", to_c), ("use", ("fresh", to_c))
@@ -96,20 +96,20 @@ def pointers_twice() -> list[Unit]:
 
 
 def resolved_anyway() -> list[Unit]:
-    """The last unit is kept whole with an undecided `c`, which it reaches by way of `d`. `g` has resolved that."""
+    """The last unit is kept whole with an undecided `c`, which it reaches through `d`. `g` has resolved that."""
     a, c, d, e, g = struct("a"), struct("c", "a"), struct("d", "c"), struct("e", "a"), struct("g", "d")
     use = ("use", ("ptr", ("name", "struct", "c", 0)))
     return [[e], [e, a], [g], [g, d, c, a], [struct("a", "b"), c], [struct("d")], [d, c, use]]
 
 
-#: Of these, functions whose programs ask what an undecided type meets, or may go to.
+#: Functions above whose programs ask what an undecided type meets, or may merge with.
 MEETING = (
     "met", "two_met", "told_apart", "just_before", "later", "captured_in_vain", "defined_besides", "pointers_twice",
 )  # fmt: skip
 
 
 def program(seed: int) -> list[Unit]:
-    """Every second one is a neighbour of those that are written out here."""
+    """Every second program is a neighbour of those that are written out here."""
     known = [conflicts.program(each) for each in BROAD] + [narrow.program(each) for each in NARROW]
     written = (met, told_apart, later, captured)
     units = known[seed // 2 % len(known)] if seed % 2 else written[seed // 2 % len(written)]()
@@ -166,7 +166,7 @@ def reorder(units: list[Unit], rng: random.Random) -> None:
 
 
 def copy_item(units: list[Unit], rng: random.Random) -> None:
-    """Into another unit, which includes one header more; not a second definition."""
+    """Copies an item into another unit, which thus includes one more header; but not as a second definition."""
     items, at = place(units, rng)
     other = rng.choice(units)
     if all(item[:2] != items[at][:2] for item in other):
@@ -178,7 +178,7 @@ def use(units: list[Unit], rng: random.Random) -> None:
 
 
 def point_elsewhere(units: list[Unit], rng: random.Random) -> None:
-    """A member of a definition, in this unit or in all that have the definition."""
+    """Redirects a member of a definition, in this unit or in all that have the definition."""
     items, at = place(units, rng)
     old = items[at]
     if not is_definition(old) or not old[3]:
@@ -193,7 +193,7 @@ def point_elsewhere(units: list[Unit], rng: random.Random) -> None:
 
 
 def renamed(expr: Any, name: str) -> Any:
-    """The expression with all its references to structs going to this one."""
+    """The expression with all its references to structs leading to this one."""
     if not isinstance(expr, tuple):
         return expr
     if expr[:2] == ("name", "struct"):

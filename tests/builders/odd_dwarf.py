@@ -1,4 +1,4 @@
-"""DWARF that may be taken or refused, but must end: cycles, depth, masses, lists without an end. See `bad.py`."""
+"""DWARF that may be accepted or refused, as long as pybtf ends: cycles, depth, masses, endless lists. See `bad.py`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.builders.kernelish import INT, function, kernel, unit, variable
 
 @odd
 def cycle_of_sizes() -> bytes:
-    """The size of a parameter is looked for along its types, which go round. The reference crashes."""
+    """The size of a parameter is looked for along its types, which form a cycle. The reference crashes."""
     return of(
         typedef("a", ("type", "ref4", "b"), label="a"),
         typedef("b", ("type", "ref4", "a"), label="b"),
@@ -22,7 +22,7 @@ def cycle_of_sizes() -> bytes:
 
 @odd
 def cycle_of_annotations() -> bytes:
-    """A GNU chain of declaration tags that goes round. The reference never ends."""
+    """A GNU chain of declaration tags that is a cycle. The reference never ends."""
 
     def tag(label: str, other: str) -> Any:
         return die(
@@ -60,7 +60,7 @@ def annotation_without_name() -> bytes:
 
 @odd
 def cycle_of_arrays() -> bytes:
-    """An array of itself, as the type of a variable, whose size is wanted."""
+    """An array of itself, as the type of a variable whose size is needed."""
     return of(
         die(
             "array_type",
@@ -74,7 +74,7 @@ def cycle_of_arrays() -> bytes:
 
 @odd
 def cycle_of_structures_by_value() -> bytes:
-    """A structure that contains itself, packed perhaps, passed as the seventh parameter."""
+    """A structure that contains itself, perhaps packed, passed as the seventh parameter."""
     member = die(
         "member", ("name", "string", "m"), ("type", "ref4", "s"), ("data_member_location", "data1", 1)
     )
@@ -91,7 +91,7 @@ def cycle_of_structures_by_value() -> bytes:
 
 
 def nested(entry: Any, depth: int = 200_000) -> bytes:
-    """The DIE `depth` times, each in the one before, in a function. Made here, since the writer recurses."""
+    """The DIE `depth` times in a function, each inside the one before. It is made here because the writer recurses."""
     function = die("subprogram", ("name", "string", "outer"), children=[entry])
     result = written(function._replace(children=[entry._replace(has_children=True, label="sample")]))
     start = result.labels["sample"]
@@ -109,7 +109,7 @@ def repeated(entry: Any, count: int) -> bytes:
 
 
 def resized(result: Any, info: bytes) -> bytes:
-    """One unit, with the length it now has."""
+    """One unit, with its header set to the new length."""
     return with_sections(result, debug_info=(len(info) - 4).to_bytes(4, "little") + info[4:])
 
 
@@ -141,7 +141,7 @@ def deep_unknown() -> bytes:
 
 @odd
 def long_chain_of_typedefs() -> bytes:
-    """Each refers to the next; resolving must not recurse to their number."""
+    """Each refers to the next; resolving must not recurse once for each."""
     count = 10_000
     return of(
         *(typedef(f"t{n}", ("type", "ref4", f"t{n + 1}"), label=f"t{n}") for n in range(count)),
@@ -208,7 +208,7 @@ def huge_dimensions() -> bytes:
 
 
 def with_sibling(sibling: Any) -> Any:
-    """A structure that says its sibling is there."""
+    """A structure with this DW_AT_sibling."""
     return die(
         "structure_type",
         ("sibling", "ref4", sibling),
@@ -378,7 +378,7 @@ def many_tiny_units() -> bytes:
 
 @odd
 def many_units_of_one_huge_table() -> bytes:
-    """Nothing may be done per unit that costs as much as its table."""
+    """Work for each unit must not grow with its table."""
     spec = b"".join(uleb(n) + b"\x16\0\0\0" for n in range(10, 20_000))
     one = dwarf([unit([])])
     abbrevs = one.sections[".debug_abbrev"][:-1] + spec + b"\0"
@@ -387,7 +387,7 @@ def many_units_of_one_huge_table() -> bytes:
 
 @odd
 def many_units_of_shifted_tables() -> bytes:
-    """1,000 units whose tables begin one declaration further on each: as many tables, each long."""
+    """1,000 units; the table of each begins one declaration further on: a thousand long tables."""
     spec = b"".join(uleb(200 + n) + b"\x11\0\0\0" for n in range(4000))
     one = dwarf([Unit(die("compile_unit"))])
     info = one.sections[".debug_info"]

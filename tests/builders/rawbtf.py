@@ -1,6 +1,7 @@
 """BTF from the words of its records, with any field of the header as the test wants it.
 
-It knows nothing of records and of `pybtf.btf`, whose reader and writer it judges: a header, and what is put behind it.
+It uses nothing from `pybtf.btf`, whose reader and writer it tests, and knows nothing about records: it writes a header
+and what follows.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ def raw_btf(
     gap: bytes = b"",
     header: Mapping[str, int] | None = None,
 ) -> bytes:
-    """`types`: the words of the records, or their bytes. `more`: what a longer header has behind its 24 bytes. `gap`:
-    between types and strings. `header`: other values for fields of the header."""
+    """`types`: the words of the records, or their bytes. `more`: what a longer header has after its 24 bytes. `gap`:
+    bytes between types and strings. `header`: other values for fields of the header.
+    """
     records = types if isinstance(types, bytes) else struct.pack(f"{order}{len(types)}I", *types)
     fields = {
         "magic": 0xEB9F, "version": 1, "flags": 0, "hdr_len": 24 + len(more), "type_off": 0, "type_len": len(records),

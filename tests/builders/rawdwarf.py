@@ -1,8 +1,8 @@
 """DWARF written straight through, for inputs of a million DIEs.
 
-`dwarfwriter` resolves labels by writing everything several times; this writer is as fast as appending bytes. A
-reference's target is an offset in the unit, or whatever `end` is told to make one of. All units share one
-abbreviation table unless told otherwise. Everything is little-endian, 32-bit DWARF, 8-byte addresses.
+`dwarfwriter` resolves labels by writing everything several times; this writer only appends bytes. The target of a
+reference is an offset in the unit, or anything that `end` can turn into one. All units share one abbreviation table
+unless told otherwise. Everything is little-endian, 32-bit DWARF, 8-byte addresses.
 
     w = RawDwarf()
     w.begin()
@@ -64,7 +64,7 @@ class RawDwarf:
         self._later: list[tuple[int, Any]] = []
 
     def begin(self, *, abbrevs: int = 0, name: str = "a.c") -> None:
-        """Start a unit; its root stays open until `end`."""
+        """Starts a unit; its root stays open until `end`."""
         self._unit = len(self.info)
         if self.version >= 5:
             self.info += struct.pack("<IHBBI", 0, self.version, 1, 8, abbrevs)
@@ -73,8 +73,7 @@ class RawDwarf:
         self.die(0x11, (0x03, STRING, name), (0x13, DATA1, 12), children=True)
 
     def end(self, offset_of: Callable[[Any], int] | None = None) -> None:
-        """Close the root and the unit. `offset_of`: the offset in the unit of what references were given in place of
-        a number."""
+        """Closes the root and the unit. `offset_of` gives the offset in the unit for targets that are not numbers."""
         self.null()
         for at, target in self._later:
             assert offset_of is not None
@@ -86,11 +85,11 @@ class RawDwarf:
         self.info.append(0)
 
     def at(self) -> int:
-        """Where the next DIE will be, relative to the unit."""
+        """The offset of the next DIE, relative to the unit."""
         return len(self.info) - self._unit
 
     def die(self, tag: int, *attributes: Attribute, children: bool = False) -> int:
-        """Write a DIE; its offset relative to the unit."""
+        """Writes a DIE, and returns its offset relative to the unit."""
         key = tag, children, tuple((name, form) for name, form, _ in attributes)
         code = self._codes.get(key)
         if code is None:

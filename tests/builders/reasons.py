@@ -36,7 +36,7 @@ RETURNS = ("type", "ref4", "int")
 
 
 def fine() -> list[Die]:
-    """`int good(long a, struct point *p)`, where the convention wants it."""
+    """`int good(long a, struct point *p)`, with parameters where the convention puts them."""
     return [
         subprogram(
             "good", 16, RETURNS,
@@ -64,7 +64,7 @@ def inlined() -> list[Die]:
 
 
 def halved() -> list[Die]:
-    """Functions of which the compiler has put parts elsewhere; one is inlined but for that, one is called nowhere."""
+    """Functions of which the compiler put parts elsewhere. One is otherwise inlined; one is never called."""
     return [
         subprogram("halved", None, RETURNS, ("inline", "data1", 3), label="halved"),
         subprogram("pieces", None, RETURNS, ("inline", "data1", 3)),

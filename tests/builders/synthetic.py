@@ -1,12 +1,11 @@
-"""Small files for rules that C compilers give no occasion to test. Each case is one ELF file, built in
-memory.
+"""Small files for rules that cannot be tested with C compilers. Each case is one ELF file, built in memory.
 
-The cases are in `cases_*.py`; here are their registry and the short names they are written with.
+The cases are in `cases_*.py`; this file has their registry and the short names that they are written with.
 
-What the BTF must be comes from the reference: `tools/golden/synthetic_golden.py` builds every case, runs the
-reference and stores what it wrote in `fixtures/synthetic/`, with the SHA-256 of the input, so that a change
-here without new golden files is noticed. A case is registered by its function's name; the docstring says
-which rule it shows."""
+The expected BTF comes from the reference: `tools/golden/synthetic_golden.py` builds every case, runs the reference and
+stores its output in `fixtures/synthetic/`, with the SHA-256 of the input. So a change here without new golden files is
+noticed. A case is registered by its function's name; its docstring says which rule it shows.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ COUNTER = Symbol("counter", X86.percpu, 4, "OBJECT", ".data..percpu")
 
 
 class Options(TypedDict, total=False):
-    """What else `pybtf.encode` is told."""
+    """Other options for `pybtf.encode`."""
 
     lang: str
     lang_exclude: str
@@ -36,17 +35,17 @@ class Case(NamedTuple):
     name: str
     build: Callable[[], bytes]
     features: str
-    beside: Mapping[str, bytes] = {}  # files that have to be in the same folder
+    beside: Mapping[str, bytes] = {}  # files that must be in the same folder
     options: Options = Options()
 
     def write(self, path: Path) -> None:
-        """Writes the file, and what has to be beside it."""
+        """Writes the file, and what must be beside it."""
         path.write_bytes(self.build())
         for name, data in self.beside.items():
             (path.parent / name).write_bytes(data)
 
     def digest(self) -> str:
-        """SHA-256 of all of it."""
+        """The SHA-256 of all of it."""
         return hashlib.sha256(b"".join((self.build(), *self.beside.values()))).hexdigest()
 
 
@@ -76,7 +75,7 @@ def case_with(features: str) -> Callable[[Callable[[], bytes]], Callable[[], byt
 def of(
     *children: Die | bytes, version: int = 4, extra_symbols: Sequence[Symbol] | None = None, **options: Any
 ) -> bytes:
-    """A kernel whose only unit has these children. `extra_symbols` take the place of the symbol `f`."""
+    """A kernel whose only unit has these children. `extra_symbols` replace the symbol `f`."""
     if extra_symbols is not None:
         options["symbols"] = [COUNTER, *extra_symbols]
     return kernel([unit(children, version=version)], **options).data
