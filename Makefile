@@ -1,21 +1,21 @@
-# What there is to do with a checkout. `make encode` and `make test` set up everything they need.
+# Tasks for a checkout. `make encode` and `make test` set up everything that they need.
 #
 #   make encode [VMLINUX=FILE]  build, and encode a kernel: by default a small one of fixtures/
 #   make test                   build, lint, check types, run all tests
 #   make build                  the virtual environment (.venv) and the compiled core
 #   make lint                   ruff, mypy, and the stubs of the core against the core
-#   make wheels                 an sdist, and a wheel for each Python that is here (dist/)
+#   make wheels                 an sdist, and a wheel for each installed Python (dist/)
 #   make man                    the manual pages of docs/man, from the help texts
-#   make fixtures               compile the test inputs anew and ask the reference about them
+#   make fixtures               recompile the test inputs and ask the reference about them
 #   make conformance            compare whole kernels with the reference, byte for byte; fetches both
 #   make conformance-modules    the same for the 1,121 modules of one
 #   make fuzz [SECONDS= SEED=]  random damage against a build with sanitizers (docs/fuzzing.md)
-#   make sanitized              the tests of what reads files, against a build with sanitizers
+#   make sanitized              the tests of code that reads files, against a build with sanitizers
 #   make races                  several workers and batches by threads, with ThreadSanitizer
-#   make differential           compare 2,000 random programs with it (docs/development.md); SEEDS=0:100 takes less
+#   make differential           compare 2,000 random programs with it (docs/development.md); SEEDS=0:100 takes fewer
 #   make bench, bench-quick     time and memory against the reference
 #   make annotate               Cython's annotated HTML of the core: yellow is where Python is called
-#   make clean, distclean       what was built; also .venv and .cache
+#   make clean, distclean       remove what was built; also .venv and .cache
 
 PYTHON ?= python3
 VENV := .venv
@@ -39,7 +39,7 @@ $(VENV)/ready: pyproject.toml tools/project/venv.sh
 	@tools/project/venv.sh $(PYTHON) $(CURDIR)/$(VENV)
 	@touch $@
 
-# ruff, mypy, pytest: what encoding does without.
+# ruff, mypy, pytest: encoding does not need them.
 $(VENV)/tools: $(VENV)/ready
 	@tools/project/venv.sh $(PYTHON) $(CURDIR)/$(VENV) dev
 	@touch $@
@@ -51,7 +51,8 @@ $(VENV)/installed: $(VENV)/ready setup.py setup.cfg tools/project/isolate.sh
 	@tools/project/isolate.sh $(BIN)/pybtf $(BIN)/pybtf-pahole
 	@touch $@
 
-# The compiled core must never be older than its sources: the build runs each time. It compiles only what has changed.
+# The compiled core must never be older than its sources, so the build runs each time. It compiles only what has
+# changed.
 build: $(VENV)/installed
 	@$(BIN)/python setup.py -q build_ext --inplace
 

@@ -26,7 +26,7 @@ if sys.maxsize >> 32 == 0:
     raise SystemExit("pybtf needs a 64-bit Python. It runs on 64-bit Linux, and encodes kernels of 32 bits, too.")
 
 CORE = Path("src/pybtf/core")
-#: What shows the core's inner rules to tests. It is built in a checkout only.
+#: Shows the core's inner rules to tests. It is built only in a checkout.
 PROBE = Path("tests/probe/rules_probe.py")
 DIRECTIVES = {
     "language_level": "3",
@@ -76,7 +76,7 @@ def translate(sources):
     def run(some):
         modules = [Extension(module_of(Path(source)), [source]) for source in some]
         annotate = bool(os.environ.get("PYBTF_ANNOTATE"))
-        # What Cython says of each module goes to standard output, mistakes to standard error.
+        # Cython's messages about each module go to standard output, errors to standard error.
         with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere if "-q" in sys.argv else sys.stdout):
             made = cythonize(modules, include_path=["src"], annotate=annotate, compiler_directives=DIRECTIVES)
         return [source for module in made for source in module.sources]

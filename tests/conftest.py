@@ -1,4 +1,4 @@
-"""What tests share: running the command line, and saying plainly why a test cannot run here."""
+"""What tests share: running the command line, and saying why a test cannot run here."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Tests send signals to themselves and to programs they start. What the parent of the tests ignores would be ignored by
-# all of them: a shell ignores SIGINT and SIGQUIT for what it starts in the background, nohup SIGHUP.
+# Tests send signals to themselves and to programs that they start. These would inherit it if the parent of the tests
+# ignores signals: a shell ignores SIGINT and SIGQUIT for background processes, nohup SIGHUP.
 for _name in ("INT", "HUP", "TERM", "QUIT", "USR1", "USR2", "ALRM", "XCPU"):
     _number = signal.Signals[f"SIG{_name}"]
     if signal.getsignal(_number) is signal.SIG_IGN:
@@ -35,7 +35,7 @@ class RunCli(Protocol):
 
 
 def environment() -> dict[str, str]:
-    """The environment of a child that is to import the package under test, built in place or installed."""
+    """The environment of a child that imports the package under test, built in place or installed."""
     paths = [os.environ.get("PYBTF_SOURCES", str(ROOT / "src")), os.environ.get("PYTHONPATH", "")]
     return {
         **{name: value for name, value in os.environ.items() if name != "PAHOLE_LANG_EXCLUDE"},

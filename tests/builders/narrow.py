@@ -2,7 +2,7 @@
 programs, everything that can happen to two or three names does happen, in most orders of units.
 
 - Even seeds: *holders*, which point to names that are defined in two ways, declared, and repeated. A holder that meets
-a declaration has several candidates; which one it merges with decides what the declaration resolves to.
+  a declaration has several candidates; which one it merges with decides what the declaration resolves to.
 - Odd seeds: *arrays* of other elements in definitions that are otherwise equal, inside named and nameless structs.
 
 Programs are data, as in `conflicts.py`.

@@ -4,16 +4,16 @@
     python -m tools.bench.bench --quick      three kernels; 2 rounds
     python -m tools.bench.bench --json F     the figures also go to F, which tools/bench/bench_chart.py draws
 
-What is measured is the whole process, as a kernel build starts it: interpreter, imports, decoding,
-de-duplication, writing a detached file. Rust units are left out, as kernel builds do; `+rust` behind the name of a
-kernel takes them in. The two programs run in turns (A B A B ...), so that a change of the machine's pace meets both,
-and a ratio is the median of the ratios of the rounds. Every output is compared with pahole's; a figure whose output
-differs is not printed, and the exit status is 1, as it is if a kernel cannot be had. A line for each kernel says how
-many units and types were kept. The last lines are the table of all kernels, and its worst figures.
+The whole process is measured, as a kernel build starts it: interpreter, imports, decoding, de-duplication, writing a
+detached file. Rust units are left out, as in kernel builds; `+rust` after the name of a kernel includes them. The two
+programs take turns (A B A B ...), so changes in the machine's speed affect both, and a ratio is the median of the
+ratios of the rounds. Every output is compared with pahole's. If it differs, its figures are not printed and the exit
+status is 1; also if a kernel is not available. A line for each kernel says how many units and types are kept. The last
+lines are the table of all kernels and its worst figures.
 
-Peak memory is `ru_maxrss` of the process, from wait4. That counter does not start at zero: Linux carries over
-the peak of the memory image that exec replaces, which is this program's own. So this program stays small (it
-never holds a file), and prints the floor that a process doing nothing reports.
+Peak memory is `ru_maxrss` of the process, from wait4. That counter does not start at zero: Linux carries over the peak
+of the memory image that exec replaces, which is that of this program. So this program stays small (it never keeps a
+file in memory), and prints the minimum: what a process that does nothing reports.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class Figures:
 
 @dataclass(frozen=True)
 class Row:
-    """Both programs at one number of jobs. Ratios are medians of those of the rounds: how many times faster pybtf is,
-    and which part of the memory it has.
+    """Both programs at one number of jobs. Ratios are the medians of the rounds' ratios: how many times faster pybtf
+    is, and how much of pahole's memory it takes.
     """
 
     pahole: Figures
@@ -86,7 +86,7 @@ class Row:
 
 
 class Failed(Exception):
-    """A measured program did not end well; the text says which and how."""
+    """A measured program failed; the text says which and how."""
 
 
 def digest_file(path: Path) -> str:
@@ -97,7 +97,7 @@ def digest_file(path: Path) -> str:
 def measure(argv: list[str], out: Path, environment: dict[str, str]) -> Run:
     """Runs a command that writes `out`.
 
-    :raises Failed: it ends with another status than 0, or without an output.
+    :raises Failed: its status is not 0, or there is no output.
     """
     out.unlink(missing_ok=True)
     log = out.with_suffix(".log")
@@ -113,9 +113,9 @@ def measure(argv: list[str], out: Path, environment: dict[str, str]) -> Run:
 
 
 def measure_plain(argv: list[str], output: str = os.devnull) -> tuple[float, float, float]:
-    """Wall and CPU seconds, and peak MiB, of a command that prints to `output`. Its messages are thrown away.
+    """Wall and CPU seconds, and peak MiB, of a command that prints to `output`. Its messages are discarded.
 
-    :raises Failed: it ends with another status than 0.
+    :raises Failed: its status is not 0.
     """
     actions = [
         (os.POSIX_SPAWN_OPEN, 1, output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
@@ -141,8 +141,8 @@ def cpu_model() -> str:
 
 
 def warm(path: Path) -> None:
-    """Reads a file once, so that the next run does not pay for the disk. Before each: a virtual machine may lose pages
-    of its cache at any time.
+    """Reads a file once, so that the next run need not wait for the disk. This is done before each run, because a
+    virtual machine may lose pages of its cache at any time.
     """
     with open(path, "rb", buffering=0) as handle:
         while handle.read(1 << 20):
@@ -150,7 +150,7 @@ def warm(path: Path) -> None:
 
 
 def pybtf_command() -> list[str]:
-    """pybtf as installed beside this interpreter, else as a module of it."""
+    """pybtf as installed beside this interpreter, or else as its module."""
     script = Path(sys.executable).with_name("pybtf")
     return [str(script)] if script.exists() else [sys.executable, "-m", "pybtf"]
 
@@ -165,7 +165,7 @@ class Contest:
         self.environment = oracle.clean_environment()
         if "PYTHONPATH" in os.environ:
             self.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
-        # What is installed has its bytecode; a process that may not write it must not pay for compiling each time.
+        # An installed package has its bytecode. Without it, a process that cannot write it would compile each time.
         self.environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
     def pahole(self, jobs: int) -> Run:
@@ -183,9 +183,9 @@ class Contest:
         return measure([*self.pybtf, "encode", *options, str(self.kernel)], out, self.environment)
 
     def rounds(self, jobs: int, count: int) -> Row:
-        """Figures of both, in turns.
+        """The figures of both, which take turns.
 
-        :raises Failed: a run fails, or an output of pybtf is not that of pahole.
+        :raises Failed: a run fails, or an output of pybtf differs from pahole's.
         """
         theirs, ours = [], []
         for _ in range(count):
@@ -208,7 +208,7 @@ SUMMARY = f"{'kernel':<20} {'jobs':>4} {'wall':>7} {'(spread)':>15} {'CPU':>7} {
 
 
 def show(jobs: int, row: Row) -> str:
-    """Two lines of the table. Ratios: how many times faster, and which part of the memory."""
+    """Two lines of the table. Ratios: how many times faster, and what part of the memory."""
     lines = []
     for name, figures in (("pahole", row.pahole), ("pybtf", row.pybtf)):
         spread = f"{figures.fastest:.2f}-{figures.slowest:.2f}"
@@ -234,7 +234,7 @@ def summary(rows: list[tuple[str, int, Row]]) -> str:
 
 
 def report_of(contest: Contest) -> dict[str, Any]:
-    """What `--report` says of one run with one worker."""
+    """What `--report` says about one run with one worker."""
     path = contest.folder / "report.json"
     contest.subject(1, path)
     report: dict[str, Any] = json.loads(path.read_text())
@@ -248,7 +248,7 @@ def passes(report: dict[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def kept(report: dict[str, Any]) -> str:
-    """How much was dropped before the de-duplication, in a line."""
+    """How much was dropped before de-duplication, in a line."""
     of = report["repeats"]
     return (
         f"{report['units']['encoded']:,} units, {of['types_before']:,} types: {of['types_compared']:,} compared; "
@@ -259,7 +259,7 @@ def kept(report: dict[str, Any]) -> str:
 def one_kernel(
     options: argparse.Namespace, label: str, kernel: Path, pybtf: list[str]
 ) -> tuple[dict[str, Any], list[tuple[str, int, Row]], int]:
-    """The table of one kernel, printed line by line; its record, its rows, and how many have no figures."""
+    """Prints the table of one kernel line by line. Returns its record, its rows, and how many have no figures."""
     jobs = options.jobs or ([1, 2] if len(os.sched_getaffinity(0)) < 4 else [1, 2, 4])
     count = options.rounds or (2 if options.quick else 5)
     record: dict[str, Any] = {"rounds": count, "jobs": {}, **version_of(kernel)}
@@ -295,7 +295,7 @@ def version_of(kernel: Path) -> dict[str, str]:
 
 
 def starts(pybtf: list[str]) -> dict[str, float]:
-    """Milliseconds to the answer of what a build asks most often, beside an interpreter that does nothing."""
+    """Milliseconds for the answer to a build's most frequent question, and for an interpreter that does nothing."""
     asked = {
         "pybtf --version": [*pybtf, "--version"],
         "pybtf --help": [*pybtf, "--help"],
@@ -307,7 +307,7 @@ def starts(pybtf: list[str]) -> dict[str, float]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """The whole benchmark; prints the tables, returns the exit status."""
+    """The whole benchmark: prints the tables and returns the exit status."""
     pybtf = shlex.split(options.pybtf) if options.pybtf else pybtf_command()
     names = options.kernel or (QUICK_KERNELS if options.quick else KERNELS)
     failed = 0

@@ -1,10 +1,10 @@
-"""Draws what tools/bench/bench.py has measured: an SVG for the README.
+"""Draws the results of tools/bench/bench.py: an SVG for the README.
 
     python -m tools.bench.bench --json figures.json && python -m tools.bench.bench_chart figures.json docs/bench.svg
 
-Left: seconds per kernel and number of jobs, pahole beside pybtf. Middle: peak memory. Right: where pybtf's time goes,
-one worker, as shares of the whole. No library is needed for a few rectangles, and the file shows in any browser; the
-colours hold on a light and on a dark page.
+Left: seconds per kernel and number of jobs, pahole beside pybtf. Middle: peak memory. Right: how pybtf with one worker
+spends its time, as shares of the whole. A few rectangles need no library. Any browser shows the file, and the colours
+suit light and dark pages.
 """
 
 from __future__ import annotations

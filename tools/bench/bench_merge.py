@@ -2,15 +2,14 @@
 
     python -m tools.bench.bench_merge [--rounds N] [--language LIST] [KERNEL...]
 
-Nobody compiles a distribution's kernel for this: its linked DWARF is taken apart. Each unit's values are exported and
-put into an object of their own, among sections of zeros with the size of what is usually there, and a copy of the
-kernel without DWARF is given the index of these objects. So a merge has as many objects to find, open and check, and as
-many values to read, as in the build of that kernel.
+This does not compile a distribution's kernel, but takes its linked DWARF apart. Each unit's values are exported and put
+into an object of their own, among sections of zeros of the usual sizes. A copy of the kernel without DWARF gets the
+index of these objects. So a merge has as many objects to find, open and check, and as many values to read, as in the
+build of that kernel.
 
-The two programs run in turns, with one job and with two, and in the same turns two merges with a cache: `cached` after
-one of the objects was compiled anew, with other values, and `same` after a link that has changed nothing that BTF
-depends on. A ratio is the median of those of the rounds. Every output is compared with that of `encode`. Exit status: 1
-if one differs.
+The two programs take turns, with one job and with two, and so do two merges with a cache: `cached` after one of the
+objects is compiled again, with other values, and `same` after a link that changes nothing that BTF depends on. A ratio
+is the median of the rounds' ratios. Every output is compared with that of `encode`. Exit status: 1 if one differs.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ H_SIZE, H_FUNCTIONS, H_VARIABLES, H_SKIPPED, HEAD = 0, 7, 9, 15, 20
 
 
 def prepare(kernel: Path, folder: Path, language: str) -> None:
-    """Write the objects, and the kernel that names them: `before` with one object that is another in `after`."""
+    """Writes the objects, and the kernel that names them: one object in `before` is a different one in `after`."""
     from pybtf.core.export import Export
     from pybtf.dwarf.sections import debug_sections
     from pybtf.elf.constants import SHT_SYMTAB
@@ -69,7 +68,7 @@ def prepare(kernel: Path, folder: Path, language: str) -> None:
     filler = [Section(f".text.{n}", bytes(REST // SECTIONS), flags=6) for n in range(SECTIONS)]
 
     def piece(number: int, unit: bytes, places: array[int]) -> bytes:
-        """Write an object; what the index says of it."""
+        """Writes an object; returns its piece of the index."""
         path = folder / f"{number}.o"
         payload = Section(PAYLOAD, pack_payload(unit, little=little), align=8)
         path.write_bytes(bare([*filler, payload], is64=is64, little=little, machine=machine))
@@ -91,7 +90,7 @@ def prepare(kernel: Path, folder: Path, language: str) -> None:
     subprocess.run([shutil.which("llvm-objcopy") or "objcopy", "-g", kernel, plain], check=True)
     edited = bytearray(split[0][0])
     skipped = struct.unpack_from(f"{order}I", edited, 4 * H_SKIPPED)[0]
-    struct.pack_into(f"{order}I", edited, 4 * H_SKIPPED, skipped + 1)  # which only a report has
+    struct.pack_into(f"{order}I", edited, 4 * H_SKIPPED, skipped + 1)  # only a report has these
     for name in ("before", "after"):
         index = folder / "index"
         index.write_bytes(b"".join(pieces))
@@ -110,7 +109,7 @@ def without(language: str) -> list[str]:
 
 
 def one_kernel(kernel: Path, folder: Path, rounds: int, language: str) -> bool:
-    """Print the table of one kernel; False if outputs differ."""
+    """Prints the table of one kernel; returns False if outputs differ."""
     environment = oracle.clean_environment()
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     out = folder / "out"
@@ -155,7 +154,7 @@ def main() -> int:
         print(name, flush=True)
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch)
-            # A process of its own: a peak of memory is inherited by what is run.
+            # In a separate process, because a command inherits the peak memory of the process that runs it.
             given = (kernel, folder, options.language)
             preparing = multiprocessing.get_context("fork").Process(target=prepare, args=given)
             preparing.start()

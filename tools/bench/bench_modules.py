@@ -3,20 +3,19 @@
     python -m tools.bench.bench_modules              300 modules, 5 rounds
     python -m tools.bench.bench_modules --quick      100 modules, one round
 
-*A build* encodes its modules by one process each, as many at a time as it has jobs: so do `--jobs` threads here, which
-start one process after the other, of pahole and of `pybtf-pahole` with the same options.
+*A build* encodes each module in a process of its own, as many at a time as it has jobs. Here, `--jobs` threads do the
+same: each starts one process after the other, of pahole and of `pybtf-pahole` with the same options.
 
 *The batch.* `pybtf encode` gets the same modules as one list. All write detached files into a folder; all files are
 compared.
 
-The programs run in turns, as often each, and a ratio is the median of the ratios of the rounds. For peak memory there
-is a round that is not timed, in which all processes are looked at every few milliseconds: what they have in memory
-together is their anonymous pages, those they share counted once, and the pages of files that each maps, which are
-counted for each.
+The programs take turns, equally often, and a ratio is the median of the ratios of the rounds. Peak memory is measured
+in a round that is not timed, in which all processes are looked at every few milliseconds. Their memory is their
+anonymous pages, shared ones counted once, and the pages of files that they map, counted for each process.
 
-*One module.* The time of a process, of both, with the base, in turns.
+*One module.* The time of one process of each program, with the base, in turns.
 
-Figures of outputs that are not the same are not printed, and the exit status is 1. See bench.py for how processes are
+If outputs differ, their figures are not printed and the exit status is 1. See bench.py for how processes are
 measured.
 """
 
@@ -48,7 +47,7 @@ class Contest:
         self.base, self.paths, self.pybtf, self.folder = base, paths, pybtf, folder
         self.folders = 0
         self.environment = oracle.clean_environment()
-        # What is installed has its bytecode; a process that may not write it must not pay for compiling each time.
+        # An installed package has its bytecode. Without it, a process that cannot write it would compile each time.
         self.environment.pop("PYTHONDONTWRITEBYTECODE", None)
         if "PYTHONPATH" in os.environ:
             self.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
@@ -77,7 +76,7 @@ class Contest:
         return [*self.pybtf, "encode", "-q", "-j", str(jobs), "--base", str(self.base), "--features", oracle.USUAL]
 
     def build(self, jobs: int, one: Callable[[Path], Run]) -> Run:
-        """All modules by one process each, so many at a time."""
+        """Encodes all modules by one process each, so many at a time."""
         self.warm()
         start = time.perf_counter()
         with ThreadPoolExecutor(jobs) as pool:
@@ -85,7 +84,7 @@ class Contest:
         return Run(time.perf_counter() - start, sum(run.cpu for run in runs), 0, "")
 
     def batch(self, jobs: int) -> Run:
-        """All modules by one run of pybtf."""
+        """Encodes all modules by one run of pybtf."""
         names, folder = self.folder / "modules.list", self.folder / "pybtf"
         names.write_text("".join(f"{path}\n" for path in self.paths))
         command = [*self.command(jobs), "--detached-dir", str(folder), "--from-list", str(names)]
@@ -97,9 +96,10 @@ class Contest:
             bench.warm(path)
 
     def check(self) -> None:
-        """All outputs are there, and those of pybtf are those of pahole. The next of pybtf go to a new folder.
+        """Checks that all outputs exist and that those of pybtf are the same as pahole's. The next ones of pybtf go to
+        a new folder.
 
-        :raises Failed: they are not.
+        :raises Failed: an output is missing or differs.
         """
         for path in self.paths:
             pair = [self.folder / name / f"{path.name}.btf" for name in ("pahole", "pybtf")]
@@ -108,8 +108,8 @@ class Contest:
         self.put_away("pybtf")
 
     def put_away(self, name: str) -> None:
-        """The next outputs go to a new folder: some file systems take longer to make files where others have just been
-        deleted.
+        """Moves the outputs away, so that the next ones go to a new folder: some file systems take longer to make files
+        where others have just been deleted.
         """
         self.folders += 1
         folder = self.folder / name
@@ -118,7 +118,7 @@ class Contest:
 
 
 def many(contest: Contest, jobs: int, rounds: int) -> dict[str, Row]:
-    """pahole's build beside pybtf's batch, and beside a build with pybtf-pahole."""
+    """Compares pahole's build with pybtf's batch and with a build with pybtf-pahole."""
     theirs, batches, builds = [], [], []
     for _ in range(rounds):
         theirs.append(contest.build(jobs, contest.one_pahole))
@@ -139,7 +139,7 @@ def many(contest: Contest, jobs: int, rounds: int) -> dict[str, Row]:
 
 
 def peak_of(work: Callable[[], object]) -> float:
-    """Peak in MiB of what all processes that `work` starts have in memory together, see the head of this file."""
+    """Peak in MiB of the memory of all processes that `work` starts; see the start of this file."""
     thread = threading.Thread(target=work)
     thread.start()
     peak = 0
@@ -151,7 +151,7 @@ def peak_of(work: Callable[[], object]) -> float:
 
 
 def descendants(pid: int) -> list[int]:
-    """All processes below a process that are still there."""
+    """All descendants of a process that still exist."""
     found: list[int] = []
     try:
         for task in Path(f"/proc/{pid}/task").glob("*/children"):
@@ -163,7 +163,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def in_memory(pid: int) -> int:
-    """KiB of a process: its part of the anonymous pages, and all of the files it maps. 0 if it has ended."""
+    """KiB of a process: its share of the anonymous pages, and all pages of files that it maps. 0 if it has ended."""
     wanted = (("smaps_rollup", b"Pss_Anon:"), ("smaps_rollup", b"Pss_Shmem:"), ("status", b"RssFile:"))
     try:
         texts = {name: Path(f"/proc/{pid}/{name}").read_bytes().splitlines() for name in ("smaps_rollup", "status")}
@@ -173,7 +173,7 @@ def in_memory(pid: int) -> int:
 
 
 def alone(contest: Contest, path: Path, rounds: int, one: Callable[[Path], Run]) -> Row:
-    """pahole and a program of ours on one module, in turns."""
+    """pahole and a program of pybtf on one module, in turns."""
     theirs, ours = [], []
     for _ in range(rounds):
         bench.warm(path)
@@ -188,7 +188,7 @@ HEAD = f"{'':<28} {'wall s':>7} {'(spread)':>13} {'CPU s':>7} {'peak MiB':>9}   
 
 
 def show(label: str, row: Row) -> str:
-    """Two lines of the table. Ratios: how many times faster, and which part of the memory."""
+    """Two lines of the table. Ratios: how many times faster, and what part of the memory."""
     lines = []
     for name, figures in (("pahole", row.pahole), (label, row.pybtf)):
         spread = f"{figures.fastest:.2f}-{figures.slowest:.2f}"
@@ -199,7 +199,7 @@ def show(label: str, row: Row) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
-    """The whole benchmark; prints the table, returns the exit status."""
+    """The whole benchmark: prints the table and returns the exit status."""
     base = modules.base_file(options.kernel)
     paths = modules.spread(reference.modules(options.kernel), options.modules or (100 if options.quick else 300))
     pybtf = shlex.split(options.pybtf) if options.pybtf else bench.pybtf_command()

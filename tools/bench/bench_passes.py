@@ -1,4 +1,4 @@
-"""Times each pass of an encoding by itself, over and over in one process: the figures to look at while working on one.
+"""Times each pass of an encoding separately, again and again in one process, for working on one of them.
 
     python -m tools.bench.bench_passes FILE [--rounds 5] [--jobs 1] [--features LIST]
     python -m tools.bench.bench_passes            a small kernel-like file of fixtures/
@@ -7,12 +7,12 @@
     python -m tools.bench.bench_passes MODULE... --base BTF --without all     the same of modules, all in one process
 
 Passes are those of `pybtf encode --timings`; then reading the BTF back, headers only and all types.
-Medians of CPU milliseconds, and the smallest, which on a busy machine says more. Compare two checkouts by running both
-in turns. Nothing here is compared with a limit.
+Prints medians of CPU milliseconds, and the smallest values, which say more on a busy machine. To compare two checkouts,
+run both in turns. There are no limits.
 
-With `--without`, encodings with and without a way to be quicker (OPTIONAL of core/codes.py) take turns, each in a
-process of its own, and the median of the ratios of their CPU times is what it is worth. The bytes have to be the same.
-The base is read before, and not counted.
+With `--without`, encodings with and without an optimisation (OPTIONAL of core/codes.py) take turns, each in a process
+of its own. The median of the ratios of their CPU times is the worth of the optimisation. The bytes must be the same.
+The base is read beforehand and not counted.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def clock(work: Callable[[], object]) -> float:
 def apart(
     paths: Sequence[Path], base: pybtf.Base | None, jobs: int, without: Sequence[str]
 ) -> tuple[float, float, bytes]:
-    """CPU seconds and peak MiB of encodings in a process of their own, and a hash of the bytes."""
+    """CPU seconds and peak MiB of encodings in a separate process, and a hash of the bytes."""
     for path in paths:
         warm(path)
     readable, writable = os.pipe()
@@ -77,7 +77,7 @@ def apart(
 
 
 def worth(paths: Sequence[Path], base: pybtf.Base | None, jobs: int, rounds: int, names: Sequence[str]) -> int:
-    """Prints what each of these is worth; returns how many change the bytes."""
+    """Prints the worth of each of these; returns how many change the bytes."""
     wrong = 0
     head = f"{'without':<14} {'CPU ms':>8} {'with':>8} {'times':>7} {'(spread)':>15} {'MiB':>6} {'with':>6}"
     print(f"{head}   {rounds} rounds")

@@ -1,9 +1,9 @@
-"""Measures what looks at BTF: `pybtf dump`, `show`, `size` and `duplicates` against bpftool and pahole.
+"""Measures the commands that look at BTF: `pybtf dump`, `show`, `size` and `duplicates` against bpftool and pahole.
 
     python -m tools.bench.bench_show [--rounds N] [KERNEL...]
 
-Each row is a whole process on the kernel's BTF in a file of its own. The two programs run in turns; what they print is
-compared, and a row whose outputs differ has no figures. Then follow the medians of wall time, CPU time and peak
+Each row is a whole process on the kernel's BTF in a separate file. The two programs take turns. Their outputs are
+compared, and a row whose outputs differ has no figures. The figures are the medians of wall time, CPU time and peak
 memory. `size` and `duplicates` have no counterpart. Exit status: 1 if an output differs.
 """
 
@@ -27,7 +27,7 @@ KERNELS = ("6.1-amd64",)
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison: what ours is called with, and whose arguments the other program gets (none: there is none)."""
+    """One comparison: the arguments of pybtf, and the other program with its arguments (none: there is no other)."""
 
     name: str
     ours: list[str]
@@ -61,7 +61,7 @@ def command(row: Row) -> list[str]:
 
 
 def same(row: Row, ours: str, theirs: str) -> bool:
-    """Asked of a child: a program counts as memory of its own what the one that starts it has had."""
+    """Runs in a child process, because the peak memory of a program includes that of the one that starts it."""
     child = os.fork()
     if child == 0:
         left, right = Path(ours).read_bytes(), Path(theirs).read_bytes()

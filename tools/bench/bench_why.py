@@ -1,8 +1,8 @@
-"""Measures what asking costs: `pybtf why KERNEL`, the summary, against `pybtf encode` of the same kernel.
+"""Measures `pybtf why KERNEL`, the summary, against `pybtf encode` of the same kernel.
 
     python -m tools.bench.bench_why [--rounds N] [KERNEL...]
 
-The two run in turns, with one job. A ratio is the median of those of the rounds. Exit status: 1 if the summary takes
+The two take turns, with one job. A ratio is the median of the rounds' ratios. Exit status: 1 if the summary takes
 more than 1.5 times the CPU time, or twice the memory.
 """
 

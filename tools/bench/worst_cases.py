@@ -1,10 +1,10 @@
-"""Programs in which names conflict: how many types are kept, and what that costs, against the number of such names.
+"""Programs in which names conflict: how many types are kept, and what that costs, by the number of such names.
 
     python -m tools.bench.worst_cases [--units 300] [--names 100] [--odd 0.02] [-k 0 1 5 20] [--seed 0] [--reference]
 
 Each unit declares or defines each of the names, which point to each other; `k` of them have a second definition, which
-units choose with the chance `--odd`, and half of all names point to one of these. With `--reference`, pahole encodes
-the same, and the bytes are compared: the exit status is 1 if any differ. That can take minutes for each.
+units choose with the probability `--odd`, and half of all names point to one of these. With `--reference`, pahole
+encodes the same programs, and the exit status is 1 if any bytes differ. That can take minutes for each.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def program(units: int, names: int, k: int, chance: float, seed: int = 0) -> byt
 
 
 def write(path: Path, options: argparse.Namespace, k: int) -> None:
-    """In a child process: the memory of this one is that of those it starts, as the system counts it."""
+    """In a child process: the system counts the memory of this process as that of the processes that it starts."""
     child = os.fork()
     if child == 0:
         try:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Dump BTF as C, and compile that: names, order and members must make sense to a compiler.
+"""Dumps BTF as C and compiles it: names, order and members must make sense to a compiler.
 
     python -m tools.compare.c_roundtrip [--base BASE] FILE...            the header of bpftool
     python -m tools.compare.c_roundtrip --pybtf [--base BASE] FILE...    the header of `pybtf dump`, and its layouts
@@ -7,13 +7,13 @@
 FILE is raw BTF, or an ELF file with `.BTF`. For each file and each of gcc and clang one line says `compiles`,
 `fails` with the first errors, or `skipped: ` and why. Exit status: 1 if anything fails, else 0.
 
-What it takes for a good kernel's BTF to compile was found with pahole's output for Linux 6.1 and 6.12 on
-x86-64, arm64, 32-bit arm and s390x (bpftool 7.1, gcc 12, clang 14): no preamble, but two flags.
+A good kernel's BTF compiles without a preamble, but needs two flags. This was found with pahole's output for Linux 6.1
+and 6.12 on x86-64, arm64, 32-bit arm and s390x (bpftool 7.1, gcc 12, clang 14).
 - `-std=gnu11`, the kernel's own language: kernels define `bool`, `false` and `true`, keywords since C23.
 - `-w`: the attribute `preserve_access_index` that bpftool puts on every struct is known only for BPF.
-The compiler's target need not be that of the BTF, as no size is asserted; with --pybtf gcc is asked how many sizes and
-offsets of structs, of those whose names are unique, are as in the BTF, which should be one for this machine. Some are
-not: BTF has no alignment, and C no members that overlap, or lie outside, as Rust and C++ have them.
+The compiler's target need not be that of the BTF, because no size is asserted. With --pybtf, the BTF should be for this
+machine: gcc says how many sizes and offsets of uniquely named structs are as in the BTF. Some are not: BTF has no
+alignment, and C has no members that overlap or are outside their struct, as in Rust and C++.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Verdict(Enum):
 
 
 class Outcome(NamedTuple):
-    """What a compiler made of the C. `detail`: why not, the first errors."""
+    """What a compiler says about the C. `detail`: the reason, the first errors."""
 
     verdict: Verdict
     detail: str = ""
@@ -68,7 +68,7 @@ def dump_pybtf(path: str, base: str | None = None) -> str:
 
 
 def claims(path: str, base: str | None, source: str) -> list[str]:
-    """What C asserts of the sizes and offsets of the structs and unions that a header defines, a line for each."""
+    """Assertions in C about sizes and offsets of the structs and unions that a header defines, a line for each."""
     other, _, _ = c_names(open_view(path, base), 1 << 40, True)
     below = BTF.from_file(base) if base else None
     types = BTF.from_bytes(other.data) if other else [*(below or ()), *BTF.from_file(path, base=below)]
@@ -87,7 +87,7 @@ def claims(path: str, base: str | None, source: str) -> list[str]:
 
 
 def layouts(path: str, base: str | None, source: str) -> str:
-    """How many of the claims gcc agrees with."""
+    """How many of the assertions hold for gcc."""
     asserted = claims(path, base, source)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "btf.c"
@@ -98,7 +98,7 @@ def layouts(path: str, base: str | None, source: str) -> str:
 
 
 def compile_c(source: str, compiler: str) -> Outcome:
-    """Check the syntax of C."""
+    """Checks the syntax of C."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "btf.c"
         path.write_text(source, errors="surrogateescape")
@@ -110,7 +110,7 @@ def compile_c(source: str, compiler: str) -> Outcome:
 
 
 def c_roundtrip(path: str, base: str | None = None, pybtf: bool = False) -> dict[str, Outcome]:
-    """Dump and compile; the outcomes by compiler."""
+    """Dumps and compiles; returns the outcomes by compiler."""
     if not pybtf and shutil.which("bpftool") is None:
         return dict.fromkeys(COMPILERS, Outcome(Verdict.SKIPPED, "bpftool is not installed"))
     try:

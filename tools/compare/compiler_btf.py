@@ -1,10 +1,10 @@
-"""Where BTF that compilers wrote says something else than the DWARF: of files that have both.
+"""Finds where BTF written by compilers differs from the DWARF, in files that have both.
 
     python -m tools.compare.compiler_btf [--features LIST] [--show N] FILE...
 
-Each FILE is linked, or joined by `ld -r`, of objects that were compiled with `gcc -g -gbtf`. What `pybtf merge
---compiler-btf` makes of it is compared with what `pybtf encode` makes, by the meaning of types, whatever their order.
-For each kind there is a line of how many only one side has; `--show N`: N of each, functions by name.
+Each FILE is linked, or joined by `ld -r`, from objects that were compiled with `gcc -g -gbtf`. The result of `pybtf
+merge --compiler-btf` is compared with that of `pybtf encode`, by the meaning of types, in any order. For each kind, a
+line says how many only one side has; `--show N` prints N of each, functions by name.
 """
 
 from __future__ import annotations

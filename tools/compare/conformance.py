@@ -5,10 +5,10 @@
     python -m tools.compare.conformance --kernels 6.1-amd64 6.12-s390x --jobs 1 2 --features usual global_var
 
 The neighbours of the usual feature list: the sets `default` and `all`, `global_var` added, and each feature
-removed in turn. Kernels and the reference come from tools/judge/reference.py; what cannot be had is said in a line,
-"skipped: reason", and is not a failure (with --strict it is; with --ci, unless the archive can't be reached, and then
-the status is 77). The reference's outputs are kept in the cache, by
-kernel, features and version of the reference. Exit status: 1 if any output differs or is missing, else 0.
+removed in turn. Kernels and the reference come from tools/judge/reference.py; for one that is not available a line says
+"skipped: reason". This is a failure only with --strict and with --ci; with --ci, the status is 77 if the archive cannot
+be reached. The reference's outputs are kept in the cache, by kernel, features and version of the reference. Exit
+status: 1 if any output differs or is missing, else 0.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Result:
 
 
 def compare(name: str, path: Path, label: str, features: str, jobs: int) -> Result:
-    """Encodes a kernel with both (the reference's answer from the cache, if there) and compares."""
+    """Encodes a kernel with both (the reference's answer comes from the cache, if it is there) and compares."""
     golden = oracle.ask(path, features)
     start = time.monotonic()
     ours = subject.encode(path, features, jobs, timeout=1800)
@@ -67,7 +67,7 @@ def compare(name: str, path: Path, label: str, features: str, jobs: int) -> Resu
 
 
 def run(kernels: list[str], labels: list[str], jobs: list[int], strict: bool) -> int:
-    """All combinations; prints a line for each as it is known. Returns the exit status."""
+    """All combinations: prints a line for each as soon as it is known. Returns the exit status."""
     sets = feature_sets()
     compared = failed = skipped = 0
     for name in kernels:

@@ -2,16 +2,16 @@
 
     python -m tools.compare.diff_check OLD.btf NEW.btf [--count N] [--seed S] [--dwarf VMLINUX]
 
-The texts are read by tools/judge/bpftool_text.py, which uses nothing of pybtf. Checked are
+The texts are read by tools/judge/bpftool_text.py, which uses nothing from pybtf. It checks
 
-- of each name of each kind: whether it was added, removed, changed or left alone, by all that bpftool prints of it;
+- for each name of each kind: whether it is added, removed, changed or the same, by all that bpftool prints about it;
 - N statements about members, enumerators and parameters, drawn at random: places, types, sizes, values on both sides;
-- the offsets among these, where `pahole -C` prints such a member;
-- how far 40 types reach, by following all references of the text;
-- that each side compared with itself says nothing, and swapping them swaps what was added and removed;
-- with --dwarf, that OLD is what encoding this file gives.
+- the offsets among these, if `pahole -C` prints such a member;
+- how far 40 types reach, by following all references in the text;
+- that each side compared with itself gives nothing, and swapping the sides swaps what is added and removed;
+- with --dwarf, that encoding this file gives OLD.
 
-The exit status is 1 if anything is not so.
+The exit status is 1 if anything is wrong.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Failures:
-    """What is not so; the first are printed."""
+    """What is wrong; the first failures are printed."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -55,12 +55,12 @@ def pybtf(*arguments: str) -> str:
 
 
 def check_all(old: Dump, new: Dump, changes: list[dict[str, Any]], wrong: Failures) -> int:
-    """Every name: the number of definitions that have no equal on the other side decides."""
+    """Every name: decided by the number of definitions without an equal on the other side."""
     told: dict[tuple[str, str], Counter[str]] = {}
     for change in changes:
         details = change.get("details", [])
         if any(each["what"] in ("defined", "declared") for each in details):
-            # One statement stands for two: a definition and a declaration.
+            # One statement covers two: a definition and a declaration.
             defined = details[0]["what"] == "defined"
             told.setdefault((change["kind"], change["name"]), Counter())["added" if defined else "removed"] += 1
             told.setdefault(("forward", change["name"]), Counter())["removed" if defined else "added"] += 1
@@ -72,7 +72,7 @@ def check_all(old: Dump, new: Dump, changes: list[dict[str, Any]], wrong: Failur
         right = Counter(new.said(each) for each in new.named.get(key, []))
         gone, come = sum((left - right).values()), sum((right - left).values())
         counts = told.get(key, Counter())
-        if key == ("enum", ""):  # which of them became which is not the text's to say
+        if key == ("enum", ""):  # the text does not say which of them became which
             fine = counts["changed"] + counts["removed"] == gone and counts["changed"] + counts["added"] == come
         else:
             both = min(gone, come)
@@ -111,7 +111,7 @@ class Checker:
         if detail["what"].startswith("tag "):
             return self.tag(change, detail)
         if detail["what"] in ("defined", "declared", "regrouped"):
-            return None  # all there is to it has been checked with the names
+            return None  # this is already checked with the names
         if change["kind"] == "function":
             return self.function(change, detail)
         if change["kind"] in ("variable", "number", "section"):
@@ -258,7 +258,7 @@ class Checker:
         return "what is that?"
 
     def place(self, change: dict[str, Any], side: int, member: Member | None, value: dict[str, Any]) -> str | None:
-        """Whether a member is where it is said to be."""
+        """Whether a member is where the statement says."""
         if member is None:
             return "there is no such member"
         dump = self.dumps[side]
@@ -269,7 +269,7 @@ class Checker:
         return self.pahole(change, side, member)
 
     def pahole(self, change: dict[str, Any], side: int, member: Member) -> str | None:
-        """The same from pahole's text, for members of structs that have no bit-fields' special places."""
+        """The same from pahole's text, for members of structs without the special places of bit-fields."""
         if member.bits or not re.fullmatch(r"\w+", member.path) or change["kind"] not in ("struct", "union"):
             return None
         if len(self.dumps[side].named[change["kind"], change["name"]]) > 1:
@@ -286,7 +286,7 @@ class Checker:
 
 
 def check_reach(dump: Dump, change: dict[str, Any]) -> str | None:
-    """Follow all references backwards, by value first, then through pointers to prototypes."""
+    """Follows all references backwards, first by value, then through pointers to prototypes."""
     users: dict[int, list[int]] = check_reach.__dict__.setdefault("users", {})
     if not users:
         for each in dump.types.values():
@@ -342,7 +342,7 @@ def main() -> int:
     for change in changes:
         for detail in change.get("details", []):
             statements.setdefault((change["kind"], detail["what"]), []).append((change, detail))
-    # Of each sort some, and the rest from all.
+    # Some of each sort, and the rest from all.
     chosen = [pair for rows in statements.values() for pair in chooser.sample(rows, min(3, len(rows)))]
     every = [pair for rows in statements.values() for pair in rows]
     chosen += chooser.sample(every, min(len(every), max(0, options.count - len(chosen))))

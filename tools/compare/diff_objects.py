@@ -1,11 +1,11 @@
-"""Compares `pybtf diff --object` with what libbpf says of the relocations on both kernels.
+"""Compares `pybtf diff --object` with what libbpf says about the relocations on both kernels.
 
     python -m tools.compare.diff_objects                             compile fixtures/diff and record what bpftool says
     python -m tools.compare.diff_objects OLD.btf NEW.btf OBJECT...   compare on these kernels
 
-`bpftool -d gen min_core_btf` prints for each relocation what it found on a kernel: the member and its offset, the value
-of an enumerator, or that there is nothing. From the two kernels' answers follow the statements: which relocations find
-nothing any more, which found nothing before, and what the offsets and values were and are. To record needs clang and
+For each relocation, `bpftool -d gen min_core_btf` prints what it finds on a kernel: the member and its offset, the
+value of an enumerator, or nothing. The statements follow from the answers for both kernels: which relocations find
+nothing any more, which found nothing before, and what the offsets and values were and are. Recording needs clang and
 llvm-strip.
 """
 
@@ -43,7 +43,7 @@ class Failed(Exception):
 
 
 def answers(kernel: str, program: str) -> Answers:
-    """By what is asked for and of what: the offset or value that libbpf found, `found`, or None. Raises Failed."""
+    """By what is asked for and its target: the offset or value that libbpf finds, `found`, or None. Raises Failed."""
     with tempfile.TemporaryDirectory() as folder:
         command = [*reference.bpftool(), "-d", "gen", "min_core_btf", kernel, f"{folder}/out", program]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -78,7 +78,7 @@ def told(program: str, old: str, new: str) -> dict[tuple[str, str], tuple[str, i
 def faults(
     before: Answers, after: Answers, said: dict[tuple[str, str], tuple[str, int | None, int | None]]
 ) -> list[str]:
-    """Where what is said does not follow from the answers."""
+    """Statements that do not follow from the answers."""
     wrong = []
     for key in before.keys() | after.keys() | said.keys():
         left, right = before.get(key), after.get(key)
@@ -89,7 +89,7 @@ def faults(
             expected = {"changed"} if key[0] in ("exists", "matches") else {"broken" if right is None else "found"}
         elif isinstance(left, int) and left != right:
             expected = {"changed"}
-        else:  # facts that libbpf does not print may differ; of an offset, the member's size
+        else:  # facts that libbpf does not print may differ; for an offset, the member's size
             expected = {"", "changed"}
         values = [(left, old), (right, new)]
         if what not in expected or (what and any(isinstance(a, int) and a != b for a, b in values)):
@@ -98,7 +98,7 @@ def faults(
 
 
 def compiled(source: Path) -> Path:
-    """An object without DWARF and without a name of this folder."""
+    """An object without DWARF and without the name of this folder."""
     out = source.with_suffix(".o")
     command = ["clang", "--target=bpfel", "-O2", "-g", "-fdebug-compilation-dir=.", "-w", "-c", source.name]
     subprocess.run([*command, "-o", out.name], cwd=FOLDER, check=True)

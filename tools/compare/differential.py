@@ -9,16 +9,15 @@
     python -m tools.compare.differential FILE.elf ...
 
 Each seed is a program of tools/generate/randprog.py; without --features it is encoded with the usual features, or
-with some of them removed or `global_var` added, as the seed decides, with 1 to 3 workers. With --varied it is
-a number of variations.py: a program (own or csmith's), its build, and six lists of features. With --functions it is one
-of gen_functions.py: DWARF that no compiler writes, about functions, with and without true_signature. With --options it
-is one of odd_options.py: rare options of compilers. With --dwz it is one of shared_programs.py, given to `dwz` or
-`dwz -m`; with --types one that has type units, too. These the reference cannot read: it is given a twin
-that has none (tools/generate/untyped.py). A program on which the two differ is kept under
-`.cache/differences/SEED/`: its units, the ELF file, both outputs, `cause.txt`. With --shrink its units are then
-reduced, line by line, while the outputs still differ.
-The exit status is 1 if anything differs. A case on which the reference writes nothing is the same if pybtf
-refuses it with a clear error.
+with some of them removed or `global_var` added, as the seed decides, with 1 to 3 workers. With --varied, a seed is a
+number of variations.py: a program (own or csmith's), its build, and six lists of features. With --functions, it is one
+of gen_functions.py: DWARF about functions that no compiler writes, with and without true_signature. With --options, it
+is one of odd_options.py: rare options of compilers. With --dwz, it is one of shared_programs.py, processed by `dwz` or
+`dwz -m`; with --types, one that also has type units. The reference cannot read these; it gets a twin without type units
+(tools/generate/untyped.py). A program on which the two differ is kept in `.cache/differences/SEED/`: its units, the ELF
+file, both outputs, `cause.txt`. With --shrink, its units are then reduced line by line as long as the outputs still
+differ. The exit status is 1 if anything differs. If the reference writes nothing, a clear error from pybtf counts as
+the same.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ MakeCase = Callable[[int], "Case"]
 
 @dataclass(frozen=True)
 class Case:
-    """One program, the lists of features it is encoded with, and how many workers do it."""
+    """One program, the lists of features to encode it with, and the number of workers."""
 
     seed: int
     features: tuple[str, ...]
@@ -63,7 +62,7 @@ class Case:
     label: str
 
     def compare(self, elf: Path, ask: Callable[..., oracle.Answer]) -> tuple[str, str]:
-        """The first list of features with which the two differ on the file, and the cause; or two empty strings."""
+        """The first list of features with which the two differ, and the cause; or two empty strings."""
         for features in self.features:
             cause = compare(elf, features, self.jobs, ask)
             if cause:
@@ -72,7 +71,7 @@ class Case:
 
 
 def case_of(seed: int, features: str | None) -> Case:
-    """What a seed is encoded with."""
+    """How a seed is encoded."""
     rng = Random(f"differential {seed}")
     chosen = rng.choice(FEATURE_CHOICES)
     program = randprog.generate(seed)
@@ -81,21 +80,21 @@ def case_of(seed: int, features: str | None) -> Case:
 
 
 def varied_case(number: int, features: str | None) -> Case:
-    """What a number of tools/generate/variations.py is encoded with."""
+    """How a number of tools/generate/variations.py is encoded."""
     chosen = variations.variation(number)
     lists = (features,) if features else chosen.features
     return Case(number, lists, chosen.jobs, chosen.program, chosen.label)
 
 
 def functions_case(number: int, features: str | None) -> Case:
-    """What a number of tools/generate/gen_functions.py is encoded with."""
+    """How a number of tools/generate/gen_functions.py is encoded."""
     lists = (features,) if features else ("default", "default,true_signature")
     program = gen_functions.program(number)
     return Case(number, lists, 1 + number % 3, program, "functions, linked" if program.linked else "functions")
 
 
 def options_case(number: int, features: str | None) -> Case:
-    """What a number of tools/generate/odd_options.py is encoded with."""
+    """How a number of tools/generate/odd_options.py is encoded."""
     program = odd_options.program(number)
     lists = (features,) if features else (oracle.USUAL, "default,global_var,true_signature")
     label = f"{program.builds[0]} {' / '.join(dict.fromkeys(program.options))}"
@@ -104,7 +103,7 @@ def options_case(number: int, features: str | None) -> Case:
 
 @dataclass(frozen=True)
 class TypesCase(Case):
-    """A program with type units. The reference is asked about its twin."""
+    """A program with type units. The reference gets its twin."""
 
     def compare(self, elf: Path, ask: Callable[..., oracle.Answer]) -> tuple[str, str]:
         if not elf.with_name("twin.elf").exists():
@@ -118,7 +117,7 @@ class TypesCase(Case):
 
 
 def shared_case(number: int, features: str | None) -> Case:
-    """What a number of tools/generate/shared_programs.py is encoded with."""
+    """How a number of tools/generate/shared_programs.py is encoded."""
     program = shared_programs.program(number)
     lists = (features,) if features else (oracle.USUAL, "default,global_var,true_signature")
     label = f"{program.builds[0]} {'dwz -m' if program.several else 'dwz'}"
@@ -134,12 +133,12 @@ def types_case(number: int, features: str | None) -> Case:
 
 
 def compare(path: Path, features: str, jobs: int, ask: Callable[..., oracle.Answer] = oracle.ask) -> str:
-    """Empty if both answer alike, else the cause in a line."""
+    """Empty if both give the same answer, else the cause in a line."""
     return verdict(ask(path, features), subject.encode(path, features, jobs))
 
 
 def verdict(golden: oracle.Answer, ours: subject.Outcome) -> str:
-    """Empty if the two answers are alike, else the cause in a line."""
+    """Empty if the two answers are the same, else the cause in a line."""
     if golden.data is None:
         if ours.refused:
             return ""
@@ -171,7 +170,7 @@ def try_seed(seed: int, make_case: MakeCase) -> tuple[int, str, str]:
 
 
 def keep(case: Case, features: str, elf: Path, folder: Path, cause: str) -> None:
-    """Saves what is needed to look at a difference."""
+    """Saves what is needed for looking at a difference."""
     home = reference.cache_root() / "differences" / str(case.seed)
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
@@ -222,7 +221,7 @@ def shrink(seed: int, make_case: MakeCase) -> str:
 
 
 def reduce_program(program: randprog.Program, differs: Callable[[randprog.Program], bool]) -> randprog.Program:
-    """Removes units, then ever smaller runs of lines, as long as `differs` stays true."""
+    """Removes units, then smaller and smaller runs of lines, as long as `differs` stays true."""
     number = 0
     while number < len(program.units) and len(program.units) > 1:
         smaller = program.only(*(index for index in range(len(program.units)) if index != number))
@@ -257,7 +256,7 @@ def _reduce_unit(
 
 
 def run_seeds(seeds: Iterable[int], make_case: MakeCase, jobs: int) -> dict[int, tuple[str, str]]:
-    """Verdict and cause of each seed; differences are printed as they are found."""
+    """The verdict and cause of each seed. Differences are printed as they are found."""
     results = {}
     reference.pahole()  # Fetch once, before the workers start.
     with multiprocessing.Pool(jobs) as pool:
@@ -272,7 +271,7 @@ def run_seeds(seeds: Iterable[int], make_case: MakeCase, jobs: int) -> dict[int,
 
 
 def run_files(paths: list[Path], features: str) -> int:
-    """Compares given files; the number that differ."""
+    """Compares the given files; returns how many differ."""
     wrong = 0
     for path in paths:
         for jobs in (1, 3):

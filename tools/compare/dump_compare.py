@@ -6,13 +6,13 @@
     python -m tools.compare.dump_compare --programs 0:300            the BTF of random C (randprog.py), by seed
     python -m tools.compare.dump_compare --roots 20 FILE             also with some types chosen, 20 times
 
-Compared are the C header (sorted and not), the raw dump and the JSON (plain and pretty); --formats takes some of them.
-Of BTF that C cannot say (core/dump/dump_c_names.py) bpftool is asked twice: its text must be the header of
-`pybtf dump` before anything is replaced, and its text of the BTF that C can say the one that is printed; if both are
-so, that is `same, in C`. Where the compilers that are here take both texts, it says that, too: an enumeration without
-a name or a value compiles, for one, but the member of that type is none. What differs first is shown with the lines
-before it. bpftool is that of Debian sid (tools/judge/reference.py bpftool).
-The exit status is 1 if anything differs.
+It compares the C header (sorted and not), the raw dump and the JSON (plain and pretty); --formats selects some of them.
+For BTF that C cannot express (core/dump/dump_c_names.py), bpftool runs twice: its text must be the header of `pybtf
+dump` before anything is replaced, and its text of the BTF that C can express must be the printed header. If both hold,
+the verdict is `same, in C`. It also says if the installed compilers accept both texts: for example, an enumeration
+without a name or a value compiles, although a member of that type is not declared. The first difference is shown with
+the lines before it. bpftool is that of Debian sid (tools/judge/reference.py bpftool). The exit status is 1 if anything
+differs.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ FORMATS = {
 SAME = ("same", "same, in C", "same, in C; both compile")
 EFFORT = 1 << 40
 CONTEXT = 6
-PATIENCE = 10  # seconds; of damaged BTF, bpftool may print without end
+PATIENCE = 10  # seconds; for damaged BTF, bpftool may print without end
 
 
 def by_bpftool(path: str, base: str | None, format: str, roots: list[int]) -> bytes | None:
-    """The text; None if bpftool refuses the file, or does not end."""
+    """The text, or None if bpftool refuses the file or does not end."""
     options, rest = FORMATS[format]
     chosen = [word for root in roots for word in ("root_id", str(root))]
     based = ["--base-btf", base] if base else []
@@ -68,7 +68,7 @@ def by_bpftool(path: str, base: str | None, format: str, roots: list[int]) -> by
 
 
 def by_pybtf(path: str, base: str | None, format: str, roots: list[int]) -> bytes | str:
-    """The text, of C as it would be if nothing were replaced; or what is wrong with the file."""
+    """The text (for C as if nothing were replaced), or what is wrong with the file."""
     try:
         view = open_view(path, base)
         if format in ("c", "unsorted"):
@@ -81,7 +81,7 @@ def by_pybtf(path: str, base: str | None, format: str, roots: list[int]) -> byte
 
 
 def in_c(path: str, base: str | None, format: str, roots: list[int], plain: bytes) -> tuple[bytes, bytes | None] | None:
-    """The header that is printed and bpftool's of the BTF that it is made of, if it is not the `plain` one."""
+    """The printed header, and bpftool's header of the BTF that it is made from, if it is not the `plain` one."""
     view = open_view(path, base)
     text = dump_header(view, roots, format == "c")
     if text == plain:
@@ -95,13 +95,13 @@ def in_c(path: str, base: str | None, format: str, roots: list[int], plain: byte
 
 
 def compiles(source: bytes) -> bool:
-    """Whether every compiler that is here takes it."""
+    """Whether every installed compiler accepts it."""
     text = source.decode(errors="surrogateescape")
     return all(compile_c(text, each).verdict is Verdict.COMPILES for each in COMPILERS if shutil.which(each))
 
 
 def first_difference(ours: bytes, theirs: bytes) -> str:
-    """Some lines that are the same, and what follows them on either side."""
+    """Some equal lines, and what follows them on either side."""
     left, right = ours.splitlines(), theirs.splitlines()
     if len(left) < 3:  # JSON in one line
         pairs = enumerate(zip(ours, theirs, strict=False))
@@ -142,7 +142,7 @@ def seeds(text: str) -> range:
 
 
 def program(seed: int) -> bytes:
-    """The BTF of a random program, compiled by whatever its seed says, or by gcc where there is no clang."""
+    """The BTF of a random program, compiled as its seed says, or by gcc if there is no clang."""
     made = randprog.generate(seed)
     if shutil.which("clang") is None:
         made = replace(made, builds=[replace(build, compiler="gcc") for build in made.builds])
@@ -153,7 +153,7 @@ def program(seed: int) -> bytes:
 
 
 def length(path: str, base: str | None) -> int:
-    """How many ids there are; 0 of what cannot be read."""
+    """The number of ids; 0 if the BTF cannot be read."""
     try:
         return len(open_view(path, base))
     except InputError:
@@ -161,7 +161,7 @@ def length(path: str, base: str | None) -> int:
 
 
 def compare(path: str, base: str | None, formats: list[str], n_roots: int) -> list[tuple[str, str, str]]:
-    """For each format: the format, the verdict, what there is to say."""
+    """For each format: the format, the verdict, the details."""
     chooser = random.Random(path.rpartition("/")[2])
     found = []
     for format in formats:

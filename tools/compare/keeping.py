@@ -1,11 +1,11 @@
-"""Programs of conflicting types, by the thousand: the result must be that of an encoding that drops no repeats.
+"""Thousands of programs with conflicting types: the result must be that of an encoding that drops no repeats.
 
     python -m tools.compare.keeping --seeds 0:10000 [--narrow | --near] [--jobs 1 4] [-p 2] [--reference] [--shrink]
                                     [--stop]
 
-A seed is a program of `conflicts.py`, with --narrow of `narrow.py`, with --near of `near.py`, made in memory.
-`--reference` compares what is encoded with everything kept with the reference, too. `--shrink` prints of each program
-that fails the least of it that still does, as data. The exit status is 1 if anything differed, or crashed.
+A seed is a program of `conflicts.py` (with --narrow, of `narrow.py`; with --near, of `near.py`), made in memory.
+`--reference` also compares the encoding that keeps everything with the reference. `--shrink` prints each failing
+program as data, reduced as far as it still fails. The exit status is 1 if anything differs or crashes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SHARED = Path("/dev/shm")
 
 
 def place() -> Path:
-    """A file for one program after the other, in memory where that is possible."""
+    """A file for one program after the other, in memory if possible."""
     folder = SHARED if os.access(SHARED, os.W_OK) else Path(tempfile.gettempdir())
     return folder / f"pybtf-keeping-{os.getpid()}"
 
@@ -54,7 +54,7 @@ def wrong(units: list[Unit], path: Path, options: argparse.Namespace) -> list[st
 
 
 def apart(work: Callable[[int], None]) -> tuple[list[str], str]:
-    """The lines that `work` writes to a descriptor, in a child process; and how that ended, unless well."""
+    """The lines that `work` writes to a descriptor in a child process; and how that ended, if not well."""
     readable, writable = os.pipe()
     child = os.fork()
     if child == 0:
@@ -73,7 +73,8 @@ def apart(work: Callable[[int], None]) -> tuple[list[str], str]:
 
 
 def run(seeds: range, options: argparse.Namespace) -> Iterator[tuple[int, str]]:
-    """What goes wrong with these seeds. A crash ends the child process, and the next goes on behind it."""
+    """What goes wrong with these seeds. After a crash of the child process, another one continues with the next seed.
+    """
 
     def work(out: int) -> None:
         path = place()
@@ -113,7 +114,7 @@ def fails(units: list[Unit], options: argparse.Namespace) -> bool:
 
 
 def shrunk(units: list[Unit], options: argparse.Namespace) -> list[Unit]:
-    """The least of a program that still fails: without units, items, parameters and members that are not needed."""
+    """The smallest part of a program that still fails: without unnecessary units, items, parameters and members."""
 
     def smaller(units: list[Unit]) -> Iterator[list[Unit]]:
         for n in range(len(units)):

@@ -4,11 +4,10 @@
                                           [--keep DIR]
 
 Each seed is a program of tools/generate/randprog.py, a machine, compilers, a linker and two lists of features. Its
-units are compiled once and linked three times: as they are; with values beside the DWARF; with values and without
-DWARF. What `pybtf merge` makes of the second and third is compared with what `pybtf encode` makes of the first. With
-`--split` they are compiled with -gsplit-dwarf, with `--options` (for x86) with rare options of
-odd_options.py. The exit status is 1 if anything differs; a machine whose compilers are not here is passed over, and
-counted.
+units are compiled once and linked three times: as they are; with values in addition to the DWARF; with values and
+without DWARF. `pybtf merge` of the second and third is compared with `pybtf encode` of the first. With `--split` they
+are compiled with -gsplit-dwarf, and with `--options` (for x86) with rare options of odd_options.py. The exit status is
+1 if anything differs. Machines without installed compilers are skipped and counted.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ FEATURES = (oracle.USUAL, oracle.USUAL, oracle.USUAL + ",global_var", "default",
 
 @dataclass(frozen=True)
 class Case:
-    """One program and how it is built."""
+    """One program, and how it is built."""
 
     seed: int
     machine: str
@@ -122,8 +121,8 @@ def compare(case: Case, folder: Path) -> Iterator[str]:
             wanted = bytes(pybtf.encode(plain, features=features, jobs=1).data)
         except PybtfError as error:
             wanted, text = b"", str(error)
-        # The reference takes a variable that was discarded for one of a debug section, if that is where its address
-        # points to, as gold leaves it. Without DWARF there is no such section.
+        # The reference takes a discarded variable for one in a debug section if its address, as gold leaves it, points
+        # there. Without DWARF there is no such section.
         in_dwarf = b".debug_" in wanted
         for strip in (False,) if in_dwarf else (False, True):
             mine = [folder / f"{'s' if strip else 'v'}{path.name}" for path in objects]
@@ -163,14 +162,14 @@ def link(case: Case, objects: Sequence[Path], out: Path) -> Path:
 
 
 def with_odd_options(case: Case) -> Case:
-    """The same, its units compiled with rare options of their compilers."""
+    """The same case, with its units compiled with rare options of their compilers."""
     rng = Random(f"merge options {case.seed}")
     options = [odd_options.draw(rng, build.compiler) for build in case.program.builds]
     return replace(case, program=replace(case.program, options=options))
 
 
 def attempt(task: tuple[int, tuple[str, ...], bool, bool, str]) -> tuple[int, str, list[str]]:
-    """A seed, its label, and what differs; the label begins with `skipped` if it could not be built."""
+    """A seed, its label, and what differs. The label begins with `skipped` if the program cannot be built."""
     seed, machines, split, odd, keep = task
     with tempfile.TemporaryDirectory(prefix="pybtf-merge-") as name:
         folder = Path(name)

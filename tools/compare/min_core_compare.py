@@ -1,10 +1,10 @@
-"""Compare `pybtf min-core` with `bpftool gen min_core_btf`, byte for byte.
+"""Compares `pybtf min-core` with `bpftool gen min_core_btf`, byte for byte.
 
     python -m tools.compare.min_core_compare BTF OBJECT...            each object, then all of them together
     python -m tools.compare.min_core_compare --random 0:500           random programs on random kernels; clang
     python -m tools.compare.min_core_compare --values BTF OBJECT...   also values, by `bpftool -d prog load`; root
 
-Where bpftool refuses, pybtf must. Exit status 1 if anything differs; --keep DIR keeps what did.
+If bpftool refuses, pybtf must, too. The exit status is 1 if anything differs; --keep DIR keeps the inputs that do.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def compile_bpf(source: Path, out: Path, *options: str) -> None:
 
 
 def change_kinds(path: Path, numbers: set[int], kind: RelocationKind) -> None:
-    """Make relocations of one object another kind, which older clangs do not write."""
+    """Changes the kind of an object's relocations to kinds that older clangs do not write."""
     local, ext = read_object(path)
     assert ext is not None
     order = "<" if local.header.little else ">"
@@ -68,7 +68,7 @@ def change_kinds(path: Path, numbers: set[int], kind: RelocationKind) -> None:
         return
     start = data.index(ext.data)
     changed = bytearray(data)
-    # Records follow each other within a section, whose header has 8 bytes.
+    # The records of a section follow each other, after a header of 8 bytes.
     offset, length = struct.unpack_from(f"{order}II", ext.data, 24)
     (header,) = struct.unpack_from(f"{order}I", ext.data, 4)
     at, end = header + offset + 4, header + offset + length
@@ -86,7 +86,7 @@ def change_kinds(path: Path, numbers: set[int], kind: RelocationKind) -> None:
 
 
 def values(bpftool: list[str], btf: Path, path: Path) -> list[str]:
-    """What differs between our values and those that the loader of bpftool puts into instructions."""
+    """Differences between pybtf's values and those that bpftool's loader puts into instructions."""
     pin = Path("/sys/fs/bpf/pybtf_min_core")
     command = [*bpftool, "-d", "prog", "loadall", str(path), str(pin), "type", "raw_tracepoint", "kernel_btf", str(btf)]
     log = subprocess.run(command, capture_output=True, text=True, check=False, errors="replace")

@@ -4,10 +4,11 @@
     python -m tools.compare.modules --limit 50      50 of them, spread evenly
     python -m tools.compare.modules --distilled 100 --standalone 100
 
-The base is what the reference makes of the kernel's vmlinux. Each module is encoded twice: in a batch, with one base
+The base is what the reference makes from the kernel's vmlinux. Each module is encoded twice: in a batch with one base
 for all, and singly, as by a run of its own that reads the base again (`--no-singly` leaves this out). `--distilled N`
-adds N modules with the feature `distilled_base`, `--standalone N` adds N without a base. A module that differs is said
-in a line. The reference's answers are kept in the cache. Exit status: 1 if any output differs or is missing, else 0.
+adds N modules with the feature `distilled_base`, `--standalone N` adds N without a base. A line is printed for each
+module that differs. The reference's answers are kept in the cache. Exit status: 1 if any output differs or is missing,
+else 0.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ STANDALONE = Kind("stand-alone", base=False)
 
 @dataclass
 class Row:
-    """What came out for one kind: `size` is of pybtf's output in bytes, `seconds` are CPU seconds of pybtf."""
+    """The result for one kind: `size` is that of pybtf's output in bytes, `seconds` are pybtf's CPU seconds."""
 
     kind: Kind
     modules: int = 0
@@ -52,7 +53,7 @@ class Row:
 
 
 def base_file(name: str) -> Path:
-    """A file with the BTF that the reference makes of the kernel."""
+    """A file with the BTF that the reference makes from the kernel."""
     answer = oracle.ask(reference.kernel(name), oracle.USUAL)
     if answer.data is None:
         raise reference.Unavailable(f"{name}: the reference wrote no base: {answer.stderr.strip()}")
@@ -108,7 +109,7 @@ def sections(encoded: Any) -> dict[str, bytes]:
 
 
 def difference(found: dict[str, bytes] | Exception, expected: dict[str, bytes]) -> str:
-    """Empty if there is none."""
+    """The difference, or an empty text."""
     if isinstance(found, Exception):
         return f"pybtf: {type(found).__name__}: {found}"
     if found.keys() != expected.keys():
@@ -118,7 +119,7 @@ def difference(found: dict[str, bytes] | Exception, expected: dict[str, bytes]) 
 
 
 def compare(paths: list[Path], kind: Kind, base_path: Path, base: Any, jobs: int) -> Row:
-    """Asks both about each module; prints what differs. The reference's time does not count."""
+    """Encodes each module with both, and prints what differs. The reference's time does not count."""
     row = Row(kind)
     with ThreadPoolExecutor(2) as pool:
         expected = list(pool.map(lambda path: golden(path, kind, base_path), paths))
@@ -145,7 +146,7 @@ def table(rows: list[Row]) -> str:
 
 
 def run(name: str, counts: dict[Kind, int], jobs: int, strict: bool) -> int:
-    """Compares; prints what differs as it is known, then the table. Returns the exit status."""
+    """Compares, prints differences as soon as they are known, then the table. Returns the exit status."""
     import pybtf
 
     try:

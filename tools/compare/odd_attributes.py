@@ -1,14 +1,14 @@
-"""Compares pybtf with the reference on attributes that no compiler writes so.
+"""Compares pybtf with the reference on attributes as no compiler writes them.
 
     python -m tools.compare.odd_attributes [--part N/M] [--version 4] [--only TEXT]
 
-One small kernel, in which one attribute of one DIE is changed: it is there twice, the other one before or after it; it
-has, or is joined by one that has, each of some twenty forms; or the DIE has an attribute of which its kind knows
-nothing. `--part 0/20` takes each twentieth of the 14,000 changes.
+In a small kernel, one attribute of one DIE is changed: it occurs twice, with the other one before or after it; it gets,
+or is joined by another one with, each of some twenty forms; or the DIE gets an attribute that its kind does not have.
+`--part 0/20` takes every twentieth of the 14,000 changes.
 
-An error of pybtf alone is no difference: docs/differences.md says which DWARF it refuses. `DW_AT_sibling` in odd forms
-is a row there, too, and left out. A crash of the reference, or nothing from it, is counted. Exit status: 1 if bytes
-differ.
+An error from pybtf alone does not count as a difference: docs/differences.md says which DWARF it refuses. That has a
+row about `DW_AT_sibling` in odd forms, too, which is left out here. Crashes of the reference, or no output from it, are
+counted. Exit status: 1 if bytes differ.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def as_they_are(_label: str, attributes: list[Attribute]) -> list[Attribute]:
 
 
 def program(change: Change, version: int, reshape: Callable[[Die], Die] = lambda it: it) -> bytes:
-    """The kernel, of whose DIEs the attributes of each go through `change`, and then the DIE through `reshape`."""
+    """The kernel. The attributes of each DIE go through `change`, and then the DIE goes through `reshape`."""
 
     def put(tag: str, label: str, *attributes: Attribute, children: Sequence[Die] = ()) -> Die:
         return reshape(die(tag, *change(label, list(attributes)), label=label, children=children))
@@ -146,7 +146,7 @@ def program(change: Change, version: int, reshape: Callable[[Die], Die] = lambda
 
 
 def changes(version: int) -> Iterator[tuple[str, Change]]:
-    """All of them, with what each does."""
+    """All changes, with a description of each."""
     there: dict[str, list[Attribute]] = {}
 
     def note(label: str, attributes: list[Attribute]) -> list[Attribute]:
@@ -174,7 +174,7 @@ def changes(version: int) -> Iterator[tuple[str, Change]]:
 
 
 def verdict(path: Path) -> str:
-    """What the two make of a file."""
+    """The verdict on the results of both for a file."""
     reference = oracle.run(path, FEATURES, timeout=60)
     ours = subject.encode(path, FEATURES, 1, timeout=60)
     if reference.data == ours.data:
@@ -185,7 +185,7 @@ def verdict(path: Path) -> str:
 
 
 def compare(about: str | None, every: Callable[[int], Iterable[tuple[str, Callable[[], bytes]]]]) -> int:
-    """The command line of a tool that compares all of these files, and what becomes of it."""
+    """The command line of a tool that compares all of these files, and its execution."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", default="0/1", metavar="N/M")
     parser.add_argument("--version", type=int, default=4, help="of DWARF: 2 to 5")

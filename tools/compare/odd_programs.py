@@ -5,14 +5,13 @@
 Each seed is a program of tools/generate/odd_dies.py: many oddities at a time, in up to three units. Without --features
 it is encoded with two lists of features, as the seed decides. `odd_attributes` and `odd_tags` beside it change one
 thing at a time. With --shapes the programs are given these shapes of tools/generate/odd_shapes.py, such as object files
-or repeated units; `random` are those that the seed decides. With the shape `base` the lists of features are tried on a
-base as well as with `distilled_base`. Of a program whose DWARF the reference cannot read (`signatures`, `split`,
-`supplement`), it is given a twin that has the same DIEs in a way it can read. With `dwz` and `multifile` add `copies`:
-that program wants something that is there twice.
+or repeated units; `random` are those that the seed decides. With the shape `base`, the lists of features are tried on a
+base, also with `distilled_base`. If the reference cannot read a program's DWARF (`signatures`, `split`, `supplement`),
+it gets a twin with the same DIEs in a form that it can read. Add `copies` to `dwz` and `multifile`.
 
-A line is printed for each output that differs. It is one, too, if only one of the two writes BTF, unless the reference
-crashes or hangs, or pybtf refuses what docs/differences.md says that it refuses. The last line has the counts. Exit
-status: 1 if anything differs.
+A line is printed for each difference. It is also a difference if only one of the two writes BTF, unless the reference
+crashes or hangs, or pybtf refuses something that it should refuse by docs/differences.md. The last line has the counts.
+Exit status: 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ Verdict = tuple[str, str]
 
 
 def lists(seed: int) -> tuple[str, str]:
-    """The lists of features for a seed: one that is common, and a random one."""
+    """The lists of features for a seed: a common one and a random one."""
     rng = Random(f"features {seed}")
     share = rng.choice((0.3, 0.7, 0.9))
     some = [feature for feature in SINGLE if rng.random() < share]
@@ -62,8 +61,8 @@ def verdict(
     options: Mapping[str, str] | None = None,
     twin: tuple[Path, str] | None = None,
 ) -> Verdict:
-    """What the two make of a file, and if that is "different" the cause. The reference is given `twin`, and features
-    in addition, if there is one.
+    """The verdict on the results of both for a file and, if it is "different", the cause. If there is a `twin`, the
+    reference gets that, with additional features.
     """
     told = dict(options or {})
     on_base = {"base": base, "force_base": True} if base else {}
@@ -103,7 +102,7 @@ def verdict(
 def compare(
     seeds: range, features: str | None, shapes: Sequence[str] = (), keep: Path | None = None
 ) -> Counter[str]:
-    """How often each verdict is found; the differences are printed."""
+    """How often each verdict occurs; the differences are printed."""
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as scratch:
         folder = keep or Path(scratch)

@@ -1,10 +1,9 @@
-"""Compares pybtf with the reference on DIEs that no compiler writes so: of another kind, or where they do not belong.
+"""Compares pybtf with the reference on DIEs as no compiler writes them: of another kind, or where they do not belong.
 
     python -m tools.compare.odd_tags [--part N/M] [--version 4] [--only TEXT]
 
 The kernel of `odd_attributes`, in which one DIE has each of some fifty other tags, its attributes and children kept, or
-one DIE of some thirty kinds is added to the children of another, in front of them or behind. What the verdicts are
-is said there.
+one DIE of some thirty kinds is added before or after the children of another. See there for the verdicts.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ STRAYS: dict[str, Die] = {
 
 
 def files(version: int) -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """All kernels, with what is odd in each."""
+    """All kernels, with what is odd about each."""
     there: list[Die] = []
 
     def note(it: Die) -> Die:

@@ -1,11 +1,11 @@
-"""Compare what `pybtf encode --provenance` says with what llvm-dwarfdump finds at the same offsets.
+"""Compares what `pybtf encode --provenance` says with what llvm-dwarfdump finds at the same offsets.
 
     python -m tools.compare.provenance_check [--sample N] [--seed S] FILE|KERNEL...
 
-KERNEL is a name that tools/judge/reference.py knows. Of types and of functions, those left out included, N are drawn
-that are declared somewhere. For each, the DIE at the offset must have the name, a tag of the kind, and file and line;
-and the unit must be the one around it. Needs llvm-dwarfdump, which shares no code with pybtf, and takes
-seconds for an entry of a kernel.
+KERNEL is a name that tools/judge/reference.py knows. N types and N functions with a place of declaration are drawn,
+including those left out. For each, the DIE at the offset must have the name, a tag of the right kind, and the file and
+line; and the unit must be the one around it. This needs llvm-dwarfdump, which shares no code with pybtf, and takes
+seconds for each entry of a kernel.
 
 Exit status: 1 if one entry is wrong.
 """
@@ -36,7 +36,7 @@ Entry = tuple[str, str, int, str, int, str]
 
 
 def dump(path: Path, die: int) -> tuple[str, dict[str, str], str]:
-    """Tag and attributes of the DIE at an offset, and the name of its unit."""
+    """The tag and attributes of the DIE at an offset, and the name of its unit."""
     command = ["llvm-dwarfdump", f"--debug-info={die:#x}", "--show-parents", str(path)]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     tag, unit, attributes = "", "", dict[str, str]()
@@ -81,7 +81,7 @@ def wrong(path: Path, entry: Entry) -> str:
 
 
 def entries(database: Path) -> tuple[list[Entry], list[Entry]]:
-    """All types, and all functions, that are declared somewhere."""
+    """All types and all functions with a place of declaration."""
     with sqlite3.connect(database) as connection:
         types = connection.execute(f"SELECT x.kind, coalesce(x.name, ''), {ROW} FROM type AS x {JOINED}").fetchall()
         functions = connection.execute(f"SELECT 'FUNC', x.name, {ROW} FROM function AS x {JOINED}").fetchall()

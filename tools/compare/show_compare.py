@@ -8,9 +8,9 @@
     python -m tools.compare.show_compare --lists FILE                 also what pybtf-pahole prints of whole files
     python -m tools.compare.show_compare --functions FILE             also all functions, with `pfunct -P`
 
-pahole prints all structs of a file at once, with and without -E. What is compared is each that it prints with those of
-ours that have the name, which may be several. The first differences are shown. The exit status is 1 if anything
-differs. pahole is that of tools/judge/reference.py; types on which it takes longer than some seconds are counted.
+pahole prints all structs of a file at once, with and without -E. Each is compared with pybtf's structs of that name, of
+which there may be several. The first differences are shown. The exit status is 1 if anything differs. pahole is that of
+tools/judge/reference.py. Types for which it takes more than a few seconds are counted.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ OPTIONS = [
 
 
 class Tally:
-    """What was the same, and what was not, of which the first is printed."""
+    """What is the same and what differs; the first difference is printed."""
 
     def __init__(self) -> None:
         self.same = 0
@@ -77,7 +77,7 @@ def by_pahole(path: str, base: str | None, *options: str) -> str:
 
 
 def in_a_hurry(path: str, base: str | None, *options: str) -> str | None:
-    """The same; None if it takes too long, as `-p` of what leads to much does."""
+    """The same, or None if it takes too long, as `-p` may for types that lead to many others."""
     based = [f"--btf_base={base}"] if base else []
     try:
         done = subprocess.run(
@@ -102,7 +102,7 @@ def by_pybtf(*arguments: str) -> str:
 
 
 def definitions(text: str) -> Iterator[str]:
-    """The texts of types, which end with a line that begins with a brace."""
+    """The texts of types. Each ends with a line that begins with a brace."""
     lines: list[str] = []
     for line in text.splitlines(keepends=True):
         if lines or line.strip():
@@ -117,7 +117,7 @@ def title(text: str) -> str:
 
 
 def whole(path: str, base: str | None, view: View, tally: Tally) -> None:
-    """All structs and unions, without and with what is in them; in pahole's order, which some attributes depend on."""
+    """All structs and unions, without and with expansion, in pahole's order, which some attributes depend on."""
     for expand in (False, True):
         ours = defaultdict(list)
         shower = Shower(view, expand=expand, remember=True)
@@ -135,13 +135,13 @@ def whole(path: str, base: str | None, view: View, tally: Tally) -> None:
 
 
 def below(view: View, shower: Shower, name: str) -> list[str]:
-    """The texts of what the base has by this name: pahole may print that one."""
+    """The texts of the base's types of this name, because pahole may print one of these."""
     ids = view.find(name.split(" ", 1)[-1].encode("utf-8", "surrogateescape"))
     return [shower.text(id).decode("utf-8", "surrogateescape") for id in ids if id < view.first_own]
 
 
 def single(path: str, base: str | None, view: View, count: int, tally: Tally) -> None:
-    """Some types, each by itself; half of them no structs."""
+    """Some types, each by itself; half of them are not structs."""
     shower = Shower(view)
     chooser = random.Random(path.rpartition("/")[2])
     others = [id for id in range(view.first_own, len(view)) if view.kind(id) in (ENUM, ENUM64, TYPEDEF)]
@@ -163,7 +163,7 @@ def one_by_one(path: str, base: str | None, view: View, count: int, tally: Tally
     for options in ONE_BY_ONE:
         for name in names:
             if len(view.find(name.encode("utf-8", "surrogateescape"))) > 1:
-                continue  # which of them is printed is another matter
+                continue  # which of them is printed does not matter here
             theirs = in_a_hurry(path, base, *options.split(), "-C", name)
             if theirs is None:
                 tally.late += 1
@@ -178,7 +178,7 @@ def lists(path: str, base: str | None, tally: Tally) -> None:
 
 
 def by_pfunct(path: str, base: str | None = None) -> list[str]:
-    """The prototypes of all functions, those of the base, too; pfunct comes with pahole."""
+    """The prototypes of all functions, including those of the base; pfunct comes with pahole."""
     *start, pahole = reference.pahole()
     based = [f"--btf_base={base}"] if base else []
     command = [*start, str(Path(pahole).with_name("pfunct")), *based, "-F", "btf", "-P", path]

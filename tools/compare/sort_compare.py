@@ -1,13 +1,13 @@
-"""Compare `pybtf.Builder.sort()` with the kernel's `resolve_btfids`, byte for byte.
+"""Compares `pybtf.Builder.sort()` with the kernel's `resolve_btfids`, byte for byte.
 
     python -m tools.compare.sort_compare                       all fixtures, split BTF, cases by hand, 300 random BTFs
     python -m tools.compare.sort_compare --record              write fixtures/sorted.json, which a test reads
     python -m tools.compare.sort_compare --kernel sid-amd64    a whole kernel, and what Debian ships of it
     python -m tools.compare.sort_compare --distilled           distilled modules, sorted afterwards
 
-`--kernel` encodes the DWARF of vmlinux and sorts that; then it gives the encoded BTF to resolve_btfids together with
-the `.BTF_ids` as they were before they were resolved, which must give the `.BTF` that Debian ships; and what it ships,
-vmlinux and modules, must be sorted. Exit status 1 if anything differs.
+`--kernel` encodes the DWARF of vmlinux and sorts the result. Then resolve_btfids gets the encoded BTF together with the
+unresolved `.BTF_ids`, which must give the `.BTF` that Debian ships. The BTF that Debian ships for vmlinux and modules
+must be sorted. Exit status 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tools.judge import reference
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "fixtures"
 FIXTURE = FIXTURES / "sorted.json"
-EVERY = 12  # of the fixtures, those that are recorded
+EVERY = 12  # the recorded fixtures
 FEATURES = (
     "encode_force,var,float,enum64,decl_tag,type_tag,optimized_func,consistent_func,decl_tag_kfuncs,attributes"
 )
@@ -58,7 +58,7 @@ def ours(case: Case) -> bytes:
 
 
 def theirs(folder: Path, case: Case, *options: str, file: Path | None = None) -> bytes:
-    """What resolve_btfids makes of it, with the `.BTF_ids` of a file, or without any."""
+    """What resolve_btfids makes from it, with the `.BTF_ids` of a file or without any."""
     target = folder / "target"
     for path in folder.iterdir():
         path.unlink()
@@ -78,7 +78,7 @@ def theirs(folder: Path, case: Case, *options: str, file: Path | None = None) ->
 
 
 def by_hand() -> Iterator[Case]:
-    """One name of several kinds, letters that languages sort otherwise, tags, sections, names in a base."""
+    """One name of several kinds, letters that languages sort differently, tags, sections, names in a base."""
     whole = Builder()
     number = whole.add_int("int", 4, 1)
     struct_id = whole.add_struct("zeta", 4, [Member("b", number, 0)])
@@ -134,7 +134,7 @@ def splits() -> Iterator[Case]:
 
 
 def compare(folder: Path, cases: Iterator[Case]) -> int:
-    """How many differ."""
+    """The number of differences."""
     done = different = 0
     for case in cases:
         done += 1
@@ -146,7 +146,7 @@ def compare(folder: Path, cases: Iterator[Case]) -> int:
 
 
 def record(folder: Path) -> None:
-    """Committed BTF by its path and a digest, cases by hand as they are."""
+    """Committed BTF as its path and a digest; cases by hand in full."""
     rows: list[dict[str, str]] = []
     for case in by_hand():
         row = {"name": case.name, "btf": case.data.hex(), "sorted": theirs(folder, case).hex()}
@@ -158,12 +158,12 @@ def record(folder: Path) -> None:
 
 
 def distilled(folder: Path) -> int:
-    """Modules of a kernel's build are distilled first and sorted then; the small base is not sorted."""
+    """As in a kernel's build, modules are first distilled and then sorted; the small base is not sorted."""
     done = different = 0
     for case in splits():
         try:
             split = theirs(folder, case, "--distill_base")
-        except RuntimeError:  # as some cannot be
+        except RuntimeError:  # some cannot be distilled
             continue
         base = BTF.from_bytes((folder / "target.BTF.base").read_bytes())
         module = BTF.from_bytes(case.data, BTF.from_bytes(case.base or b""))
@@ -177,7 +177,7 @@ def distilled(folder: Path) -> int:
 
 
 def unresolved(vmlinux: Path, btf: BTF, target: Path) -> None:
-    """A copy of the kernel with `.BTF_ids` as before they were resolved: no ids, flags beside their names."""
+    """A copy of the kernel with unresolved `.BTF_ids`: no ids, flags beside their names."""
     from elftools.elf.elffile import ELFFile
     from elftools.elf.sections import SymbolTableSection
 
@@ -198,7 +198,7 @@ def unresolved(vmlinux: Path, btf: BTF, target: Path) -> None:
             if symbol["st_shndx"] == number and symbol.name.startswith("__BTF_ID__")
         )
     for place, name in symbols:
-        struct.pack_into("<I", new, place, 0)  # also the number of a set's entries
+        struct.pack_into("<I", new, place, 0)  # also the number of entries in a set
         if not name.startswith("__BTF_ID__set8__"):
             continue
         (count,) = struct.unpack_from("<I", old, place)

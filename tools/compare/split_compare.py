@@ -2,12 +2,11 @@
 
     python -m tools.compare.split_compare [--seeds 0:100]
 
-Each seed is a program of tools/generate/randprog.py. Some of its units, or all, are the base: encoded, with features of
-their own; encoded one by one, and put behind each other without de-duplication; or as a compiler writes BTF (gcc
--gbtf, clang for BPF). The others are the module. It is encoded on the base with two lists of features, as split BTF and
-with a distilled base. The exit status is 1 if anything differs. A case on which the reference writes nothing is the
-same if pybtf refuses it with a clear error. Where a distilled base is empty, the two differ as docs/differences.md
-says: such a case is counted, and not compared.
+Each seed is a program of tools/generate/randprog.py. Some or all of its units are the base: encoded with features of
+their own; encoded one by one and appended without de-duplication; or as a compiler writes BTF (gcc -gbtf, clang for
+BPF). The others are the module. It is encoded on the base with two lists of features, as split BTF and with a distilled
+base. The exit status is 1 if anything differs. If the reference writes nothing, a clear error from pybtf counts as the
+same. If a distilled base is empty, the two differ as docs/differences.md says: such cases are counted and not compared.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def base_of(program: randprog.Program, sort: str, folder: Path, rng: Random) -> 
 
 
 def ours(module: Path, features: str, base: Path) -> dict[str, bytes] | str:
-    """What pybtf makes of a module, by section; or how it refuses it."""
+    """What pybtf makes from a module, by section; or its refusal."""
     import pybtf
 
     try:
@@ -60,7 +59,7 @@ def ours(module: Path, features: str, base: Path) -> dict[str, bytes] | str:
 
 
 def theirs(module: Path, features: str, base: Path) -> dict[str, bytes]:
-    """The same of the reference; empty if it writes nothing."""
+    """The same for the reference; empty if it writes nothing."""
     if "distilled_base" in features:
         found = zip((".BTF", ".BTF.base"), oracle.run_in_place(module, features, base), strict=True)
     else:
@@ -69,7 +68,7 @@ def theirs(module: Path, features: str, base: Path) -> dict[str, bytes]:
 
 
 def difference(found: dict[str, bytes] | str, expected: dict[str, bytes]) -> str:
-    """Empty if there is none."""
+    """The difference, or an empty text."""
     if isinstance(found, str):
         return f"pybtf: {found}" if expected else ""
     if found.keys() != expected.keys():
@@ -84,7 +83,7 @@ def is_empty(base: bytes | None) -> bool:
 
 
 def cases(seed: int, folder: Path) -> Iterator[tuple[str, str | None]]:
-    """(what was compared, cause) of a seed; the cause is None if it was not compared. Raises `BuildError`."""
+    """(what was compared, cause) for a seed; the cause is None if it was not compared. Raises `BuildError`."""
     rng = Random(f"split {seed}")
     program = randprog.generate(seed)
     order = rng.sample(range(len(program.units)), len(program.units))

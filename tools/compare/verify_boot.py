@@ -1,18 +1,18 @@
-"""Compare what `pybtf verify` says with what other kernels than the running one say: they are booted under qemu.
+"""Compares what `pybtf verify` says with kernels other than the running one, which are booted under qemu.
 
     python -m tools.compare.verify_boot [KERNEL...]   6.1-amd64, 6.12-amd64, sid-amd64; others as in reference.py
     python -m tools.compare.verify_boot --images 40   also so many boots with the kernel's own BTF altered
     python -m tools.compare.verify_boot 6.1-amd64 --modules FOLDER   the BTF of these modules, as of another release
 
-For all three loaders. `user`: the cases of minimal_btf.py and random graphs, through BPF_BTF_LOAD. `module`: dummy.ko
-with its BTF altered, and with the BTF of other modules, most of them of other kernels, so split from a wrong base.
-`vmlinux`: the kernel's own `.BTF`, altered in place; a boot for each. The kernel with its debug data is started as it
-is, by its PVH entry; the guest is emulated and has one program, kernels/btf_verdicts/init.c.
+All three loaders are covered. `user`: the cases of minimal_btf.py and random graphs, through BPF_BTF_LOAD. `module`:
+dummy.ko with altered BTF, and with the BTF of other modules; most are from other kernels, so their base is wrong.
+`vmlinux`: the kernel's own `.BTF`, altered in place, with one boot for each. The kernel with its debug data is started
+as it is, through its PVH entry. The guest is emulated and has one program, kernels/btf_verdicts/init.c.
 
-A kernel with MODULE_ALLOW_BTF_MISMATCH (6.1, 6.12) loads a module without its BTF, and does not say why: compared is
-then whether it has BTF. Needs qemu-system-x86_64, gcc and objcopy. Dots in names came with 6.4 and with
-6.1.36: Debian's 6.1 accepts them, and what differs for that reason is told apart. Exit status: 1 if another verdict
-differs; the input is kept in build/verify-found.
+A kernel with MODULE_ALLOW_BTF_MISMATCH (6.1, 6.12) loads a module without its BTF and does not say why: then only
+whether it has BTF is compared. This needs qemu-system-x86_64, gcc and objcopy. Dots in names came with 6.4 and with
+6.1.36: Debian's 6.1 accepts them, and differences for that reason are counted separately. Exit status: 1 if another
+verdict differs; the input is kept in build/verify-found.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ COMMAND = (
 
 
 def archive(init: bytes, folders: dict[str, dict[str, bytes]]) -> bytes:
-    """The files of the guest, as cpio's "newc" has them."""
+    """The files of the guest, in cpio's "newc" format."""
     made = bytearray()
 
     def add(name: str, data: bytes = b"", mode: int = 0o100755, device: tuple[int, int] = (0, 0)) -> None:
@@ -67,11 +67,11 @@ def archive(init: bytes, folders: dict[str, dict[str, bytes]]) -> bytes:
 
 
 class NoEnd(Exception):
-    """The guest did not come to its end; the text has the last lines of its console."""
+    """The guest did not finish; the text has the last lines of its console."""
 
 
 def boot(image: Path, files: bytes, timeout: float) -> dict[tuple[str, str], tuple[int, str]]:
-    """What the guest says: by loader and name, the errno, and whether there was BTF in the end. Raises `NoEnd`."""
+    """What the guest says: by loader and name, the errno, and whether there is BTF in the end. Raises `NoEnd`."""
     with tempfile.NamedTemporaryFile(suffix=".cpio") as ram:
         ram.write(files)
         ram.flush()
@@ -97,7 +97,7 @@ def boot(image: Path, files: bytes, timeout: float) -> dict[tuple[str, str], tup
 
 
 def booted(image: Path, files: bytes) -> dict[tuple[str, str], tuple[int, str]]:
-    """The same for a kernel that starts. On a busy machine, an emulated one may stop at the change to another clock."""
+    """The same, retried if the kernel does not start: on a busy machine, it may hang when it changes its clock."""
     for seconds in (200, 300):
         with suppress(NoEnd):
             return boot(image, files, seconds)
@@ -105,7 +105,7 @@ def booted(image: Path, files: bytes) -> dict[tuple[str, str], tuple[int, str]]:
 
 
 def altered(chooser: random.Random, data: bytes) -> bytes:
-    """BTF with something wrong: in the header, a record, a name, or its length."""
+    """BTF with a fault in the header, in a record, in a name, or in its length."""
     made = bytearray(data)
     types, strings = struct.unpack_from("<I", data, 12)[0], struct.unpack_from("<I", data, 16)[0]
     what = chooser.randrange(12)
@@ -149,7 +149,7 @@ def users(chooser: random.Random, count: int) -> list[bytes]:
 
 
 def modules(chooser: random.Random, own: bytes, count: int) -> list[bytes]:
-    """BTF for dummy.ko: half its own, altered; half that of any module of any of the kernels."""
+    """BTF for dummy.ko: half of it is its own, altered; half is from any module of any of the kernels."""
     others = [path for kernel in KERNELS for path in reference.shipped(kernel)]
     foreign = [data for path in chooser.sample(others, min(len(others), count // 2)) if (data := btf_of(path))]
     return [own, *foreign, *(altered(chooser, own) for _ in range(count - len(foreign)))]
@@ -158,7 +158,7 @@ def modules(chooser: random.Random, own: bytes, count: int) -> list[bytes]:
 def compare(
     name: str, chooser: random.Random, count: int, images: int, foreign: Path | None
 ) -> tuple[Counter[str], int]:
-    """How many verdicts of each sort, and how many differ."""
+    """How many verdicts there are of each sort, and how many differ."""
     kernel = reference.kernel(name)
     dummy = next(path for path in reference.shipped(name) if path.name.startswith("dummy."))
     version = version_of(reference.package(name)["version"])
@@ -230,7 +230,7 @@ def compare(
 
 
 def btf_place(image: Path) -> tuple[int, int]:
-    """Where `.BTF` is in a file, and its size."""
+    """The offset and size of `.BTF` in a file."""
     with ElfImage.open(str(image)) as elf:
         section = elf.section(".BTF")
         assert section is not None

@@ -1,13 +1,12 @@
-"""Compare what `pybtf verify` says with what the running kernel says: BPF_BTF_LOAD, as root.
+"""Compares what `pybtf verify` says with what the running kernel says: BPF_BTF_LOAD, as root.
 
     python -m tools.compare.verify_compare [--count N] [--seed S] [--fields] [--large FILE] [--large-count N]
         [--record OUT]
 
-Of the BTFs, some are the cases of minimal_btf.py, from both sides of each rule; most are random: graphs of a few
-types whose references, sizes and names are drawn near what is allowed, minimal cases that are damaged, and
-randbtf.py's, damaged or not. With --fields all are random_fields.py's. With --large, as many again are
-that BTF, of a whole kernel, with a few words changed. The errnos are compared, and for what is refused the kernel's
-message.
+Some of the BTFs are the cases of minimal_btf.py, from both sides of each rule. Most are random: graphs of a few types
+whose references, sizes and names are drawn near the limits, damaged minimal cases, and those of randbtf.py, damaged or
+not. With --fields, all are from random_fields.py. With --large, as many again are that BTF, of a whole kernel, with a
+few words changed. The errnos are compared and, for refused BTF, the kernel's message.
 
 Exit status: 1 if one verdict differs; the input is kept in build/verify-found. --record writes inputs and verdicts for
 the tests: fixtures/verify/kernel-VERSION.json, and fields-VERSION.json.
@@ -66,7 +65,7 @@ LOG = 1 << 16
 
 
 class Graph:
-    """A few types, whose references go anywhere, more often than not to what may be referred to."""
+    """A few types, whose references lead anywhere, but mostly to what may be referred to."""
 
     def __init__(self, chooser: random.Random) -> None:
         self.random = chooser
@@ -190,7 +189,7 @@ def small(chooser: random.Random) -> bytes:
 
 
 def near(chooser: random.Random, source: bytes) -> bytes:
-    """A kernel's BTF with a few words of its types changed to what stands elsewhere in it, or to ids near by."""
+    """A kernel's BTF with a few words of its types changed to other words of it, or to nearby ids."""
     data = bytearray(source)
     header, type_off, type_len = struct.unpack_from("<III", data, 4)
     start = header + type_off
@@ -207,7 +206,7 @@ def near(chooser: random.Random, source: bytes) -> bytes:
 
 
 def asked(chooser: random.Random, count: int, large: str | None, large_count: int) -> Iterator[bytes]:
-    """The cases, and random BTFs."""
+    """The cases and random BTFs."""
     for each in CASES:
         yield each.data
     for _ in range(count):

@@ -1,12 +1,12 @@
-"""Compare what `pybtf why` says of every name of a program with an independent reading of it.
+"""Compares what `pybtf why` says about every name in a program with an independent reading of it.
 
     python -m tools.compare.why_check [--sample N] [--seed S] [--features LIST] FILE|KERNEL...
 
 KERNEL is a name that reference.py knows. Two things are checked. For every function of .symtab, every name of a
 DW_TAG_subprogram and every variable at the top level of a unit, `why` must say that it is in BTF exactly if the BTF
-that `pybtf encode` writes has a FUNC or VAR of the name. And of each reason N names are drawn, for which the reason is
-checked by what stands below: over the symbols and the DWARF as pyelftools reads them, knowing nothing of the core. So
-is the evidence of some reasons: it must have the code, and the place of the parameter that decided.
+that `pybtf encode` writes has a FUNC or VAR of that name. And for each reason, N names are drawn, and the reason is
+checked by the functions below, which use the symbols and the DWARF as pyelftools reads them, and nothing of the core.
+Likewise the evidence for some reasons: it must have the code, and the place of the parameter that decided.
 
 Finding the DIEs of a kernel takes a minute; the offsets are kept in build/why-check.
 
@@ -40,7 +40,7 @@ KEPT = ROOT / "build" / "why-check"
 FUNC, VAR = 12, 14
 FIXED = {1: 1, 2: 0, 3: 3, 7: 0, 8: 0, 9: 0, 10: 0, 11: 0, 12: 0, 14: 1, 16: 0, 17: 1, 18: 0}
 EACH = {4: 3, 5: 3, 6: 2, 13: 2, 15: 3, 19: 3}
-REGISTERS = {"x64": [5, 4, 1, 2, 8, 9], "AArch64": list(range(8))}  # of the two ABIs, by DWARF's numbers
+REGISTERS = {"x64": [5, 4, 1, 2, 8, 9], "AArch64": list(range(8))}  # for the two ABIs, by DWARF's numbers
 GENERATED = ("__UNIQUE_ID", "__tpstrtab_", "__exitcall_", "__gendwarfksyms_ptr_", "__func_stack_frame_non_standard_")
 
 
@@ -70,7 +70,7 @@ def leb(data: bytes, at: int) -> tuple[int, int]:
 
 
 def names_of_btf(path: Path) -> tuple[set[str], set[str]]:
-    """The names of functions and of variables in raw BTF."""
+    """The names of functions and variables in raw BTF."""
     data = path.read_bytes()
     header, types, types_size, text, _ = struct.unpack_from("<4x5I", data)
     found: dict[int, set[str]] = {FUNC: set(), VAR: set()}
@@ -92,7 +92,7 @@ class Program:
         self.path = path
         self.file = path.open("rb")
         self.elf = ELFFile(self.file)
-        # A kernel may keep its relocations, which have been applied.
+        # A kernel may keep its relocations, which are already applied.
         self.dwarf: Any = self.elf.get_dwarf_info(relocate_dwarf_sections=self.elf["e_type"] == "ET_REL")
         self.registers = REGISTERS.get(self.elf.get_machine_arch(), [])
         self.symbols: dict[str, list[int]] = defaultdict(list)
@@ -121,14 +121,14 @@ class Program:
                 name = self.name(die)
                 if name:
                     into[tag][name].append(offset)
-            unit._dielist, unit._diemap = [], []  # else it keeps all of them
+            unit._dielist, unit._diemap = [], []  # otherwise it keeps all of them
         KEPT.mkdir(parents=True, exist_ok=True)
         kept.write_bytes(pickle.dumps((dict(functions), dict(variables))))
         return dict(functions), dict(variables)
 
     def _scan(self, unit: Any) -> list[tuple[int, str]]:
         """Offsets of the subprograms and top-level variables of a unit. pyelftools would read all attributes of all
-        DIEs; here what is not wanted is stepped over, mostly by a number of bytes that its abbreviation fixes.
+        DIEs. Here, unwanted ones are skipped, mostly by a number of bytes that the abbreviation determines.
         """
         programs: dict[int, tuple[str, bool, int, list[str]]] = {}
         stream = self.dwarf.debug_info_sec.stream
@@ -159,7 +159,7 @@ class Program:
         return found
 
     def _program(self, unit: Any, code: int) -> tuple[str, bool, int, list[str]]:
-        """Of an abbreviation: tag, whether it has children, and its bytes, if all forms have a size; else the forms."""
+        """For an abbreviation: its tag, whether it has children, and its size if all forms have one, else the forms."""
         declaration = unit.get_abbrev_table().get_abbrev(code)
         forms = [str(each[1]) for each in declaration.iter_attr_specs()]
         sizes = [self._size(unit, form) for form in forms]
@@ -214,7 +214,7 @@ class Program:
         return next((self.to(each, "DW_AT_type") for each in self.chain(die) if "DW_AT_type" in each.attributes), None)
 
     def defined(self, name: str) -> list[Any]:
-        """Descriptions of a function that are no declarations."""
+        """Descriptions of a function that are not declarations."""
         dies = [self.die(offset) for offset in self.functions.get(name, ())]
         return [die for die in dies if "DW_AT_declaration" not in die.attributes]
 
@@ -222,7 +222,7 @@ class Program:
         return [child for child in die.iter_children() if child.tag == "DW_TAG_formal_parameter"]
 
     def spelt(self, die: Any, depth: int = 0) -> str:
-        """A type in words that are equal for equal types; const counts for nothing."""
+        """A type in words that are the same for equal types; const does not count."""
         if die is None:
             return "void"
         if depth > 30:
@@ -253,7 +253,7 @@ class Program:
         return f"{self.spelt(self.type(die))} ({self.spelt_params(die)})"
 
     def size(self, die: Any) -> int:
-        """Bytes of a type, 0 if unknown."""
+        """The size of a type in bytes, or 0 if unknown."""
         while die is not None:
             if die.tag == "DW_TAG_pointer_type":
                 return 8
@@ -263,13 +263,13 @@ class Program:
         return 0
 
     def register(self, die: Any) -> int | None:
-        """The register that a parameter is in where its first location begins; None: it is in none."""
+        """The register of a parameter at the start of its first location; None if there is no register."""
         for each in self.registers_of(die):
             return each
         return None
 
     def registers_of(self, die: Any) -> Iterator[int | None]:
-        """The registers of all its locations, in order; None for one that is no single register."""
+        """The registers of all its locations, in order; None for a location that is not a single register."""
         if "DW_AT_location" not in die.attributes:
             return
         attribute = die.attributes["DW_AT_location"]
@@ -286,7 +286,7 @@ class Program:
             yield int(first[9:]) if first[9:].isdecimal() and first.startswith("DW_OP_reg") else None
 
     def starts(self, die: Any) -> set[int]:
-        """Where its code begins, and further parts of it, if there are any."""
+        """The start of its code, and of further parts of it."""
         if "DW_AT_low_pc" in die.attributes:
             return {die.attributes["DW_AT_low_pc"].value}
         if "DW_AT_ranges" not in die.attributes:
@@ -303,7 +303,7 @@ class Program:
     # ---- what a reason says ----
 
     def no_symbol(self, name: str) -> bool:
-        """Nothing of the symbol table is all of it: parts may be there."""
+        """No symbol is for the whole function; there may be symbols for parts."""
         whole = [symbol for symbol, _ in self.by_base.get(name, ()) if not {"part", "cold"} & set(symbol.split("."))]
         return not whole and bool(self.defined(name))
 
@@ -322,8 +322,8 @@ class Program:
         return rest != name and there and name not in self.functions
 
     def part(self, name: str) -> bool:
-        """The symbol table has it beside the function, and DWARF knows no function of this name. (The symbols of
-        arm64's hypervisor have got a prefix after they were compiled.)
+        """The symbol table has it beside the function, and DWARF has no function of this name. (Symbols of arm64's
+        hypervisor get a prefix after compilation.)
         """
         stem, dot, rest = name.partition(".")
         split = any(word in rest for word in ("cold", "part"))
@@ -337,13 +337,13 @@ class Program:
         return len({self.prototype(die) for die in self.defined(name)}) > 1
 
     def optimized(self, name: str) -> bool:
-        """A copy at the address of a clone has a parameter that is in no register where it begins."""
+        """A copy at the address of a clone has a parameter that is not in a register at its start."""
         clones = {address for symbol, address in self.by_base[name] if ".constprop" in symbol or ".isra" in symbol}
         copies = [die for die in self.defined(name) if self.attribute(die, "DW_AT_low_pc") in clones]
         return any(self.register(param) is None for die in copies for param in self.params(die))
 
     def reordered(self, name: str) -> bool:
-        """A copy has a parameter at another place than its origin has it."""
+        """A copy has a parameter in another place than its origin."""
         for die in self.defined(name):
             origin = self.to(die, "DW_AT_abstract_origin")
             if origin is None:
@@ -356,13 +356,13 @@ class Program:
         return False
 
     def unexpected_register(self, name: str) -> bool:
-        """A parameter begins in a register that is not the one due, if all parameters in front of it take theirs."""
+        """A parameter begins in the wrong register, given that all parameters before it take theirs."""
         for die in self.defined(name):
             if "DW_AT_low_pc" not in die.attributes and "DW_AT_ranges" not in die.attributes:
                 continue
             due = 0
             seen = self.params(die)
-            for at in range(2):  # as the copy has them, then as the source has them
+            for at in range(2):  # in the order of the copy, then in that of the source
                 if at:
                     origin = self.to(die, "DW_AT_abstract_origin")
                     if origin is None:
@@ -380,7 +380,7 @@ class Program:
         return False
 
     def uncertain_location(self, name: str) -> bool:
-        """A parameter beyond the registers is a struct that has a member where its type would not be put."""
+        """A parameter beyond the registers is a struct with a member where its type would not be placed."""
         for die in self.defined(name):
             for param in self.params(die)[len(self.registers) :]:
                 type = self.type(param)
@@ -405,12 +405,12 @@ class Program:
     # ---- what the evidence has ----
 
     def described(self, name: str) -> set[str]:
-        """Addresses of symbols at which a description has code."""
+        """Addresses of symbols where a description has code."""
         starts = {start for die in self.defined(name) for start in self.starts(die)}
         return {f"{address:#x}" for _, address in self.by_base[name] if address in starts}
 
     def evidence_unexpected_register(self, name: str, found: dict[str, Any]) -> bool:
-        """The first instance has the address of its code, and a place for the parameter that is in a register."""
+        """The first instance has the address of its code, and a place of the parameter in a register."""
         row = found["instances"][0]
         if "parameter" not in row:
             return True
@@ -419,7 +419,7 @@ class Program:
         return placed and (row.get("address") in self.described(name) or not self.described(name))
 
     def evidence_ambiguous_address(self, name: str, found: dict[str, Any]) -> bool:
-        """Each address that is described has its place."""
+        """Each described address has its place."""
         placed = {row["address"] for row in found["addresses"] if "unit" in row}
         return self.described(name) & {row["address"] for row in found["addresses"]} <= placed
 

@@ -1,8 +1,8 @@
-"""Many damaged inputs in one process, each made from the seed of the run and its number, so that any can be made again.
+"""Many damaged inputs in one process, each made from the seed of the run and its number, so each can be repeated.
 
-`fuzz_dump` and `fuzz_verify` are made of this. A worker holds the core with sanitizers and does one case after the
-other; before each it writes the number into a file, where it stands after a crash. The parent keeps the input, says how
-to make it again, and starts another worker behind it. Sources are few and made once: they come from the seed alone.
+`fuzz_dump` and `fuzz_verify` use this. A worker loads the core with sanitizers and does one case after the other.
+Before each it writes the number to a file, where it is found after a crash. The parent keeps the input, says how to
+repeat it, and starts another worker after that case. There are few sources, made once from the seed alone.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ KEPT = ROOT / "build" / "fuzz-found"
 PATIENCE = 10  # seconds of CPU for a case
 SECONDS = 300.0
 SAY = 10_000  # cases between two lines of a worker
-MANY = 20  # findings, after which a worker is not started again
+MANY = 20  # after so many findings, no worker is started any more
 
 BYTES = (0, 1, 0x7F, 0x80, 0xFF)
 WORDS = (0, 1, 2, 3, 0x7F, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
 
 
 class Fuzzer(NamedTuple):
-    """`make` gives the input of a case, `run` does it and gives a name for each thing that was done."""
+    """`make` gives the input of a case; `run` does it and returns a name for each thing that was done."""
 
     name: str
     sources: Callable[[random.Random], list[bytes]]
@@ -43,7 +43,7 @@ class Fuzzer(NamedTuple):
 
 
 def damaged(chooser: random.Random, source: bytes) -> bytes:
-    """BTF with some bytes changed, or words: to ids, to kinds with few elements, to what limits are made of."""
+    """BTF with some bytes changed, or some words: to ids, to kinds with few elements, to values near limits."""
     data = bytearray(source)
     for _ in range(chooser.choice((1, 1, 2, 4, 16))):
         if chooser.random() < 0.5:
@@ -57,7 +57,7 @@ def damaged(chooser: random.Random, source: bytes) -> bytes:
 
 
 def work(fuzzer: Fuzzer, seed: str, numbers: Iterable[int], seconds: float, at: Path) -> int:
-    """Do the cases with these numbers; the one of the moment stands in the file `at`."""
+    """Does the cases with these numbers; the file `at` has the current one."""
     sources = fuzzer.sources(fuzzer.chooser(seed, -1))
     done: Counter[str] = Counter()
     end = time.monotonic() + seconds
@@ -86,7 +86,7 @@ def summary(done: Counter[str]) -> str:
 
 
 def keep(fuzzer: Fuzzer, seed: str, number: int) -> Path:
-    """Write the input of a case to a file."""
+    """Writes the input of a case to a file."""
     chooser = fuzzer.chooser(seed, number)
     data = fuzzer.make(chooser, fuzzer.sources(fuzzer.chooser(seed, -1)))
     KEPT.mkdir(parents=True, exist_ok=True)
@@ -96,14 +96,14 @@ def keep(fuzzer: Fuzzer, seed: str, number: int) -> Path:
 
 
 def watch(fuzzer: Fuzzer, module: str, options: argparse.Namespace, worker: int) -> int:
-    """Start a worker, and again behind each case that ended one. Returns how many did."""
+    """Starts a worker, and another one after each case that ends one. Returns how many cases did."""
     from tools.fuzz import fuzz
 
     first, found = options.first + worker, 0
     at = KEPT / f"{fuzzer.name}-{options.seed}-{first}.at"
     end = time.monotonic() + options.seconds
     environment = fuzz.environment()
-    if options.case is None:  # a case by itself says more
+    if options.case is None:  # a single case says more
         environment["ASAN_OPTIONS"] += ":malloc_context_size=1"
     while first < options.count and found < MANY:
         command = [sys.executable, "-m", module, "--seed", options.seed, "--count", str(options.count)]

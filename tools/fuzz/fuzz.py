@@ -3,9 +3,9 @@
     python -m tools.fuzz.fuzz [--seconds N] [--seed S] [--workers N] [--keep FOLDER] [FILE...]
 
 Builds pybtf with ASan and UBSan in build/sanitize, then damages FILEs (default: all of fixtures/bin and the inputs of
-tests/builders/synthetic.py), in an order that the seed gives, again and again, each round with new damage, until the
-time is up. Every case must be encoded or refused; a crash, a report of a sanitizer, a hang or an exception that is no
-PybtfError is printed, and its input kept. The exit status is 1 if there was any.
+tests/builders/synthetic.py), in an order that the seed gives, again and again with new damage in each round, until the
+time is up. Every case must be encoded or refused. A crash, a sanitizer report, a hang or an exception that is not a
+PybtfError is printed, and its input kept. The exit status is 1 if there is any.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from tests.builders import corruption, synthetic
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "sanitize"
 
-#: Cases of one worker process before the next file has its turn.
+#: Cases of one worker process before the next file gets its turn.
 BATCH = 100
 
 
 def build(folder: Path = BUILD, sanitizers: str = "1") -> None:
-    """A copy of the sources, compiled with sanitizers: the usual build stays as it is. Only what changed."""
+    """A copy of the sources, compiled with sanitizers; only what has changed. The usual build stays as it is."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("setup.py", "setup.cfg", "pyproject.toml", "README.md"):
         shutil.copy2(ROOT / name, folder / name)
@@ -61,9 +61,9 @@ def library(name: str) -> str:
 
 
 def environment() -> dict[str, str]:
-    """What a worker needs: the runtime loaded first (Python itself is not built with it), no leak reports
-    (Python keeps things until its end), refused allocations as NULL, as the operating system would do
-    it."""
+    """What a worker needs: the runtime is loaded first (Python itself is not built with it), there are no leak reports
+    (Python keeps things until it ends), and refused allocations return NULL, as from the operating system.
+    """
     options = "detect_leaks=0:abort_on_error=1:allocator_may_return_null=1:max_allocation_size_mb=1024"
     return {
         **os.environ,
@@ -86,7 +86,7 @@ def corpus(files: Sequence[Path]) -> list[Path]:
 
 
 def keep(file: Path, problem: corruption.Problem, folder: Path) -> Path | None:
-    """The damaged input, for looking at."""
+    """Keeps the damaged input."""
     if problem.seed.endswith("/-"):
         return None
     folder.mkdir(parents=True, exist_ok=True)
@@ -97,7 +97,7 @@ def keep(file: Path, problem: corruption.Problem, folder: Path) -> Path | None:
 
 
 def summary(problem: corruption.Problem) -> str:
-    """What tells a problem from another: its first line, without addresses and process numbers."""
+    """What distinguishes problems: the first line, without addresses and process numbers."""
     return re.sub(r"0x[0-9a-f]+|==\d+==|\d{4,}", "", problem.what.splitlines()[0])
 
 
@@ -111,7 +111,7 @@ def main() -> int:
     options = parser.parse_args()
     build()
     files, child = corpus(options.files), environment()
-    random.Random(options.seed).shuffle(files)  # a short run is not always one of the same files
+    random.Random(options.seed).shuffle(files)  # a short run does not always use the same files
     end, done, found, turn = time.monotonic() + options.seconds, 0, 0, 0
     known: set[str] = set()
     print(

@@ -2,10 +2,10 @@
 
     python -m tools.fuzz.fuzz_dump [--seconds N | --count N] [--seed S] [--workers N] [--case N]
 
-Builds as fuzz.py does, then damages random BTF (randbtf.py) and prints it in all formats, also as split BTF and with
-types chosen, shows it, draws it, adds it up, looks for duplicates, de-duplicates, sorts, cuts down, decodes bytes by it
-and compares it, until the time is up or so many cases are done. A crash, a report of a sanitizer, an exception that is
-no InputError or a case that takes longer than 10 s is said with its number, its input kept in build/fuzz-found; the
+Builds like fuzz.py, then damages random BTF (randbtf.py). It is dumped in all formats, also as split BTF and with
+chosen types; shown, drawn, summed up, searched for duplicates, de-duplicated, sorted, reduced, used for decoding bytes,
+and compared, until the time is up or so many cases are done. For a crash, a sanitizer report, an exception that is not
+an InputError or a case that takes longer than 10 s, the number is printed and the input kept in build/fuzz-found; the
 exit status is then 1.
 """
 
@@ -28,7 +28,7 @@ EFFORT = 1 << 20
 
 
 def look_at(data: bytes) -> Iterator[str]:
-    """Show all types, also those behind one that is refused; draw; look for duplicates; add up sizes."""
+    """Shows all types, even those after one that is refused; draws; looks for duplicates; adds up sizes."""
     from pybtf.btf.duplicates import duplicates
     from pybtf.btf.kind_numbers import STRUCT, UNION
     from pybtf.btf.reader import BTF
@@ -47,7 +47,7 @@ def look_at(data: bytes) -> Iterator[str]:
     chooser = random.Random(data)
 
     def shower() -> Shower:
-        """With a set of options of show."""
+        """A shower with a set of options of show."""
         return Shower(view, *(chooser.random() < 0.3 for _ in range(5)))
 
     one = shower()
@@ -88,7 +88,7 @@ def look_at(data: bytes) -> Iterator[str]:
 
 
 def make_of(btf: BTF, data: bytes) -> Iterator[str]:
-    """Append it to itself and de-duplicate that; cut it down to what programs need, be it kernel or program; decode."""
+    """Appends it to itself and de-duplicates that; reduces it, as the kernel and as the program; decodes."""
     from pybtf.btf.builder import Builder
     from pybtf.btf.core_relocation import Relocator, Target
     from pybtf.btf.ext import Relocation, RelocationKind
@@ -106,7 +106,7 @@ def make_of(btf: BTF, data: bytes) -> Iterator[str]:
         yield "de-duplicated"
         split = Builder(btf)
         split.append(btf)
-        if chooser.random() < 0.05:  # a base has room for a kernel's module, which takes a sanitizer long
+        if chooser.random() < 0.05:  # a base has room for a kernel's module, which is slow with a sanitizer
             split.distill()
             yield "distilled"
         for sorted in (split, Builder.of(btf)):
@@ -123,7 +123,7 @@ def make_of(btf: BTF, data: bytes) -> Iterator[str]:
         relocation = Relocation("x", 0, chooser.randrange(btf.end_id), way, kind)
         with contextlib.suppress(InputError):
             needs.keep(relocation, relocator.resolve(relocation).found)
-    with contextlib.suppress(InputError):  # of records that are read only now
+    with contextlib.suppress(InputError):  # about records that are read only now
         needs.to_bytes()
         yield "min-core"
     values = Values(btf, 16)
@@ -138,7 +138,7 @@ def make_of(btf: BTF, data: bytes) -> Iterator[str]:
 
 
 def compare(data: bytes, other: bytes) -> Iterator[str]:
-    """Say what changed between two BTFs, and that nothing did between one and itself."""
+    """Reports what changed between two BTFs, and that nothing did between one and itself."""
     from pybtf.core.btf.type_view import View
     from pybtf.differences.compare import Differences
     from pybtf.differences.text import lines, markdown, to_dict
@@ -169,7 +169,7 @@ def make(chooser: random.Random, sources: Sequence[bytes]) -> bytes:
 
 
 def dump(chooser: random.Random, data: bytes, sources: Sequence[bytes]) -> Iterator[str]:
-    """Print it in all formats."""
+    """Prints it in all formats."""
     from pybtf.core.btf.type_view import View
     from pybtf.core.dump.dump_header import dump_header
     from pybtf.core.dump.dump_types import dump_types
@@ -184,7 +184,7 @@ def dump(chooser: random.Random, data: bytes, sources: Sequence[bytes]) -> Itera
     chosen = [chooser.randrange(1, len(view))] if len(view) > 1 and chooser.random() < 0.2 else []
     for sort in (True, False):
         with contextlib.suppress(InputError):
-            # Of damage that makes a header long, half a second's worth is rarely more than a hundredth's.
+            # If damage makes a header long, half a second of it rarely shows more than a hundredth.
             if chooser.random() < 0.01:
                 dump_header(view, chosen, sort)
             else:
@@ -197,7 +197,7 @@ def dump(chooser: random.Random, data: bytes, sources: Sequence[bytes]) -> Itera
 
 
 def run(chooser: random.Random, data: bytes, sources: Sequence[bytes]) -> Iterator[str]:
-    """One case: all that reads BTF."""
+    """One case: everything that reads BTF."""
     yield from dump(chooser, data, sources)
     yield from look_at(data)
     yield from compare(data, damaged(chooser, data) if chooser.random() < 0.5 else chooser.choice(sources))

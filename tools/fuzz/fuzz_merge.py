@@ -2,11 +2,11 @@
 
     python -m tools.fuzz.fuzz_merge [--seconds N] [--seed S] [--plain] [--case N]
 
-Builds as fuzz.py does. Each case damages one thing of a build in fixtures/objects or fixtures/compiler_btf: an object,
-before it is given values; values, whose digests are then made to fit, or not; the linked file; an archive, a cache or a
-store. What comes of it must be BTF or one `PybtfError`, and no file that was only read may have changed. A crash, a
-report of a sanitizer, another exception or a case that takes longer than 10 s ends the run with status 1; the folder of
-the case is kept in build/fuzz-found. `--plain`: the usual build, without sanitizers.
+Builds like fuzz.py. Each case damages one thing of a build in fixtures/objects or fixtures/compiler_btf: an object,
+before it gets values; values, whose digests are then made to fit, or not; the linked file; an archive, a cache or a
+store. The outcome must be BTF or one `PybtfError`, and files that are only read must not change. A crash, a sanitizer
+report, another exception or a case that takes longer than 10 s ends the run with status 1; the folder of the case is
+kept in build/fuzz-found. `--plain` uses the usual build, without sanitizers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WORDS = (0, 1, 2, 3, 0x7F, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFF0, 
 
 
 def damaged(draw: random.Random, source: bytes, start: int = 0, end: int | None = None, keep: bool = False) -> bytes:
-    """Some bytes or words of a part changed; unless its size is to be kept, also some left out, or twice there."""
+    """A part with some bytes or words changed; unless its size must stay, also with some left out or repeated."""
     data, end = bytearray(source), len(source) if end is None else min(end, len(source))
     for _ in range(draw.choice((1, 1, 2, 4, 16))):
         if start >= end:
@@ -58,7 +58,7 @@ def damaged(draw: random.Random, source: bytes, start: int = 0, end: int | None 
 
 
 class Case:
-    """One case, in a folder of its own, the working folder. `what` says what it is about."""
+    """One case, in a folder of its own, which is the working folder. `what` says what it is about."""
 
     def __init__(self, draw: random.Random, objects: list[str]) -> None:
         self.draw = draw
@@ -66,7 +66,7 @@ class Case:
         self.objects = objects
 
     def spoil(self, path: str, section: str | None = None) -> None:
-        """Damage a file, or one section of it."""
+        """Damages a file, or one section of it."""
         from pybtf.elf.image import ElfImage
 
         data, start, end = Path(path).read_bytes(), 0, None
@@ -78,7 +78,7 @@ class Case:
         Path(path).write_bytes(damaged(self.draw, data, start, end, keep=section is not None))
 
     def part(self, path: str) -> str | None:
-        """A section of a file, drawn; now and then all of it."""
+        """A random section of a file; now and then all of it."""
         from pybtf.elf.image import ElfImage
 
         if self.draw.random() < 0.2:
@@ -87,7 +87,7 @@ class Case:
             return self.draw.choice([each.name for each in image.sections if each.size] or [""]) or None
 
     def forge(self, where: str) -> None:
-        """Values that are damaged, with a digest that fits, and an index of the linked file that wants these."""
+        """Damaged values with a matching digest, and an index of the linked file that asks for them."""
         from pybtf.elf.image import ElfImage
         from pybtf.merging.pieces import block_digests, digest, payload_digest, values_at
 
@@ -129,7 +129,7 @@ class Case:
         def word(number: int) -> int:
             return int(unpack_from(f"{order}I", data, start + 4 * number)[0])
 
-        # The digests stand behind tags, functions and variables; where, is found by trying.
+        # The digests come after tags, functions and variables; the place is found by trying.
         at = start + 4 * (VALUES["head"] + 3 * word(VALUES["tags"]))
         for _ in range(self.draw.choice((1, 4, 32))):
             one, two = (self.draw.randrange(at, max(at + 1, end - 16)) // 4 * 4 + start % 4 for _ in range(2))
@@ -172,7 +172,7 @@ def merged(case: Case, objects: tuple[str, ...] = (), store: str | None = None, 
 
 
 def by_values(case: Case) -> None:
-    """Values in an object, forged."""
+    """Forged values in an object."""
     case.what = "values"
     where = case.draw.choice((*case.objects, *(["linked"] if Path("inline").exists() else [])))
     if where == "linked":
@@ -220,7 +220,7 @@ def by_store(case: Case) -> None:
 
 
 def by_object(case: Case) -> None:
-    """An object that is damaged, or an archive of some, given to `pybtf object`."""
+    """A damaged object, or an archive of some, for `pybtf object`."""
     from pybtf.features import Features
     from pybtf.merging.encoding import encode_any
     from pybtf.merging.placing import Placing
@@ -250,7 +250,7 @@ def by_object(case: Case) -> None:
 
 
 def by_compilers(case: Case) -> None:
-    """BTF that compilers wrote."""
+    """BTF written by compilers."""
     from pybtf.merging.compiler_btf import merge_compiled
     from pybtf.options import make_options
 
@@ -267,7 +267,7 @@ WAYS: tuple[Callable[[Case], None], ...] = (
 
 
 def unpacked(scratch: Path) -> tuple[list[Path], list[Path]]:
-    """The builds: with values, as pybtf has made them, and with BTF of compilers."""
+    """The builds: with values made by pybtf, and with BTF of compilers."""
     from pybtf.features import Features
     from pybtf.merging.encoding import encode_object
     from pybtf.merging.linked import Sources, merge_file

@@ -2,10 +2,10 @@
 
     python -m tools.fuzz.fuzz_split [--seconds N] [--seed S] [--plain]
 
-Builds as fuzz.py does, then damages `.dwo` files and `.dwp` packages of fixtures/dwo, encodes their programs with
-provenance, and reads databases that are damaged themselves, until the time is up. A crash, a report of a sanitizer, an
-exception that is no PybtfError or a case that takes longer than 10 s ends the run with status 1; the input is kept in
-build/fuzz-found. `--plain`: the usual build, without sanitizers.
+Builds like fuzz.py, then damages `.dwo` files and `.dwp` packages of fixtures/dwo, encodes their programs with
+provenance, and reads damaged databases, until the time is up. A crash, a sanitizer report, an exception that is not a
+PybtfError or a case that takes longer than 10 s ends the run with status 1; the input is kept in build/fuzz-found.
+`--plain` uses the usual build, without sanitizers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def damaged(draw: random.Random, source: bytes) -> bytes:
 
 
 def look_at(program: Path, database: Path, draw: random.Random) -> None:
-    """Encode with provenance, and read what comes of it, damaged."""
+    """Encodes with provenance, and reads the damaged database."""
     from pybtf.btf.provenance import Provenance
     from pybtf.errors import PybtfError
     from pybtf.explain.detail import encode_in_detail

@@ -2,10 +2,10 @@
 
     python -m tools.fuzz.fuzz_verify [--seconds N | --count N] [--seed S] [--workers N] [--case N]
 
-Builds as fuzz.py does, then damages random BTF (randbtf.py) and the minimal cases (minimal_btf.py),
-and judges it until the time is up: for each loader, as one version and another, alone, on a base, and as a base of a
-module's own. A crash, a report of a sanitizer, any exception or a case that takes longer than 10 s is said with its
-number, its input kept in build/fuzz-found; the exit status is then 1.
+Builds like fuzz.py, then damages random BTF (randbtf.py) and the minimal cases (minimal_btf.py), and judges it until
+the time is up: for each loader, for two versions, alone, on a base, and as a module's own base. For a crash, a
+sanitizer report, any exception or a case that takes longer than 10 s, the number is printed and the input kept in
+build/fuzz-found; the exit status is then 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tools.golden.minimal_btf import CASES
 
 
 def cut(chooser: random.Random, data: bytes) -> bytes:
-    """Now and then the header lies, or the end is missing."""
+    """Now and then the header is wrong, or the end is missing."""
     made = bytearray(data)
     if chooser.random() < 0.2 and len(made) >= 32:
         made[chooser.randrange(32)] = chooser.randrange(256)
@@ -38,7 +38,7 @@ def make(chooser: random.Random, sources: Sequence[bytes]) -> bytes:
 
 
 def run(chooser: random.Random, data: bytes, sources: Sequence[bytes]) -> Iterator[str]:
-    """One case: by each loader, on another, and as a base of a module's own."""
+    """One case: for each loader, on another BTF, and as a module's own base."""
     from pybtf.verify.distilled import Targets, relocate
     from pybtf.verify.judge import LOADERS, MODULE, VERSIONS, VMLINUX, judge
     from pybtf.verify.words import groups, lines

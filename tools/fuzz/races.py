@@ -4,11 +4,11 @@
     python -m tools.fuzz.races --plain [FILE...]    the same in this build, without ThreadSanitizer: for a Python
                                                     without an interpreter lock
 
-Python itself is not built with it, so that only what the core does is seen, and what it does while it holds the GIL is
-in order. Each file is encoded by four workers, with all features, too; then all files at once by four threads, each
-with two workers. A file with so many types and names that the shared tables get more buckets is added to the fixtures.
-The modules of fixtures/split are encoded by four threads on one base, and the objects of fixtures/objects merged by
-four workers. Exit status: 1 if a race is reported or the bytes differ.
+Python itself is not built with it, so only accesses by the core are seen; those under the GIL are in order. Each file
+is encoded by four workers, also with all features; then all files at once by four threads, each with two workers. The
+fixtures are joined by a file with so many types and names that the shared tables get more buckets. The modules of
+fixtures/split are encoded by four threads on one base, and the objects of fixtures/objects merged by four workers. Exit
+status: 1 if a race is reported or the bytes differ.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NAME, POINTER, TYPEDEF, TYPE = 0x03, 0x0F, 0x16, 0x49
 
 
 def work(paths: list[str]) -> int:
-    """In the process with ThreadSanitizer. How many outputs differ."""
+    """Runs in the process with ThreadSanitizer. Returns how many outputs differ."""
     import pybtf
 
     wrong = 0
@@ -59,7 +59,7 @@ def work(paths: list[str]) -> int:
 
 
 def on_one_base() -> int:
-    """The same of modules that share their base. How many outputs differ."""
+    """The same for modules that share their base. Returns how many outputs differ."""
     import pybtf
 
     home = fuzz.ROOT / "fixtures" / "split"
@@ -80,7 +80,7 @@ def on_one_base() -> int:
 
 
 def of_objects() -> int:
-    """Merges of values, whose workers look for them. How many outputs differ."""
+    """Merges of values, which the workers look for. Returns how many outputs differ."""
     from pybtf.merging.linked import Sources, merge_file
     from pybtf.options import make_options
 
@@ -89,7 +89,7 @@ def of_objects() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         unpack(fuzz.ROOT / "fixtures" / "objects" / "objects.tar.xz", Path(scratch))
         for folder in sorted(path for path in Path(scratch).iterdir() if path.is_dir()):
-            os.chdir(folder)  # the objects' names in the index are relative
+            os.chdir(folder)  # the index has relative names of objects
             for sources in (Sources(), Sources(("sa.o", "sb.o")), Sources(cache="cache")) * 4:
                 data = merge_file("merged", make_options("default", 4), sources).data
                 alone = merge_file("merged", make_options("default", 1), sources).data
@@ -101,7 +101,7 @@ def of_objects() -> int:
 
 
 def crowded() -> bytes:
-    """A kernel of eight small units, in each of which every type is new, as are their names."""
+    """A kernel of eight small units; each unit has only new types and new names."""
     w = RawDwarf()
     for unit in range(8):
         w.begin()

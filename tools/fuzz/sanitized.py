@@ -1,9 +1,9 @@
-"""The tests of what reads files, against a build with ASan and UBSan (that of tools/fuzz/fuzz.py).
+"""The tests of everything that reads files, with a build with ASan and UBSan (that of tools/fuzz/fuzz.py).
 
     python -m tools.fuzz.sanitized [ARGUMENT...]
 
-ARGUMENTs are pytest's; default: the tests below. Limits on memory, and what they are about, are left to the other
-tests: sanitizers need several times as much. Exit status: pytest's.
+ARGUMENTs are pytest's; default: the tests below. Tests of memory limits are left out, because sanitizers need several
+times as much memory. Exit status: pytest's.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 
 from tools.fuzz import fuzz
 
-#: What reads ELF, DWARF and BTF, what changes while it is read, and the reduction, whose assumptions are asserted.
+#: Readers of ELF, DWARF and BTF, input that changes, and the reduction, whose assumptions are asserted.
 TESTS = (
     "abbrev_tables", "alternate", "bad_input", "bounds", "btf_fields", "btf_reader", "builder", "changing",
     "compiler_btf", "containers", "core_relocation", "corruption", "dedup", "degrade", "degrade_merged", "diff",

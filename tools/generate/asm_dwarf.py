@@ -1,8 +1,8 @@
 """A small DWARF assembler: trees of DIEs in, GNU assembler source out.
 
-It exists for the generators and experiments beside it, which need DWARF that no compiler would write.
+It is for the generators and experiments in this folder, which need DWARF that no compiler would write.
 Addresses and references are labels, so the assembler and the linker do the arithmetic, and the output can be
-linked like any object. Everything that the reference might look at is explicit; nothing is invented.
+linked like any object. Everything that the reference might read is explicit; nothing is added.
 
     unit = Die("compile_unit", producer="GNU C11", name="a.c", language=Data(12))
     integer = unit.add(Die("base_type", name="int", encoding=Data(5), byte_size=Data(4)))
@@ -107,8 +107,9 @@ class Raw:
 
 @dataclass(frozen=True)
 class LocList:
-    """DW_FORM_sec_offset of a list of expressions, each valid somewhere in the unit's text. Entries that are
-    not bytes are lines of assembler, put in as they are."""
+    """DW_FORM_sec_offset of a list of expressions, each valid somewhere in the unit's text. Entries that are not bytes
+    are lines of assembler, inserted as they are.
+    """
 
     entries: tuple[bytes | str, ...]
     terminated: bool = True
@@ -244,8 +245,7 @@ class _Assembler:
 def assemble(
     units: list[Die], functions: list[str], *, version: int = 5, address_size: int = 8, extra: str = ""
 ) -> str:
-    """Assembler source with the DWARF of `units` and one STT_FUNC symbol, 16 bytes long, per name in
-    `functions`.
+    """Assembler source with the DWARF of `units` and one STT_FUNC symbol of 16 bytes per name in `functions`.
 
     A name given as "NAME@OTHER" is a second symbol at the address of OTHER. `extra` goes to the end.
     """

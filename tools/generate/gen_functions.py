@@ -1,13 +1,12 @@
-"""Random functions for differential runs: x86-64 DWARF in which the function rules meet each other.
+"""Random functions for differential runs: x86-64 DWARF in which the rules about functions interact.
 
 Each program has one to three units by "gcc" or "clang" with functions whose parameters have random locations: registers
-(mostly those the calling convention gives them), constants, frame slots, entry values, pieces, lists of several of
-these, or none. Functions are plain, or abstract instances with out-of-line copies before or behind them, or
-declarations with a definition; their symbols are plain, clones (.isra, .constprop, .part, .cold), several, or
-missing. Structs go by value, some packed.
+(mostly those of the calling convention), constants, frame slots, entry values, pieces, lists of several of these, or
+none. Functions are plain, or abstract instances with out-of-line copies before or after them, or declarations with a
+definition; their symbols are plain, clones (.isra, .constprop, .part, .cold), several, or missing. Structs are passed
+by value; some are packed.
 
-The same seed gives the same program. `tools.compare.differential --functions` makes
-them, with gcc and ld, and compares.
+The same seed gives the same program. `tools.compare.differential --functions` builds and compares them.
 """
 
 from __future__ import annotations
@@ -181,7 +180,7 @@ Recipe = tuple[object, ...]
 
 
 def recipe(rng: random.Random, depth: int = 0) -> Recipe:
-    """The plan of a type, which units then make from it, with or without a change."""
+    """The plan of a type, from which units make the type, with or without a change."""
     leaf = depth > 3 or rng.random() < 0.25
     if leaf:
         return rng.choice(
@@ -209,7 +208,7 @@ def recipe(rng: random.Random, depth: int = 0) -> Recipe:
 
 
 def changed(plan: Recipe, rng: random.Random) -> Recipe:
-    """The plan, now and then with something different or with a `const` more or less."""
+    """The plan, now and then with a difference, or with one `const` more or less."""
     if rng.random() < 0.04:
         return recipe(rng, 2)
     if rng.random() < 0.05:
@@ -270,7 +269,7 @@ class Cook:
 
 
 class Locations:
-    """Random locations, with a running idea of the register the convention would use."""
+    """Random locations; keeps track of the register that the convention would use next."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng

@@ -22,12 +22,12 @@ Change = Callable[[Attribute], Attribute | None]
 
 
 class Unchanged(ValueError):
-    """A program that cannot have the shape."""
+    """The program cannot have the shape."""
 
 
 @dataclass
 class Parts:
-    """The units of a file; what the reference is given in their place; sections and files that go with them."""
+    """The units of a file; what the reference gets instead; sections and files that go with them."""
 
     units: list[Unit]
     twin: list[Unit] | None = None
@@ -52,7 +52,7 @@ def like(form: Any, other: Any) -> Any:
 
 
 def dies(it: Die) -> Iterator[Die]:
-    """A DIE and all below."""
+    """A DIE and all DIEs below it."""
     yield it
     for child in it.children:
         if isinstance(child, Die):
@@ -60,13 +60,13 @@ def dies(it: Die) -> Iterator[Die]:
 
 
 def references(it: Die) -> Iterator[str]:
-    """The labels that a DIE and all below refer to."""
+    """The labels that a DIE and all DIEs below it refer to."""
     for each in dies(it):
         yield from (value for _, form, value in each.attributes if is_reference(form) and isinstance(value, str))
 
 
 def changed(it: Die, change: Change) -> Die:
-    """With other attributes, all the way down; None takes one away."""
+    """The tree with other attributes, all the way down; None removes one."""
     attributes = [made for each in it.attributes if (made := change(each)) is not None]
     children = [changed(child, change) if isinstance(child, Die) else child for child in it.children]
     return it._replace(attributes=tuple(attributes), children=children)
@@ -83,7 +83,7 @@ def homes(units: Sequence[Unit]) -> dict[str, int]:
 
 
 def without_chance(made: Program) -> Program:
-    """Without empty places of members: the reference reads these from what follows, which is not the same in a twin."""
+    """Without empty locations of members: the reference reads these from following bytes, which differ in a twin."""
 
     def kept(each: Attribute) -> Attribute | None:
         return None if each[0] == "data_member_location" and each[2] == b"" else each
@@ -95,7 +95,7 @@ def without_chance(made: Program) -> Program:
 
 
 class TypeUnits:
-    """Types of a program in units of their own, which others refer to by signature."""
+    """Types of a program in units of their own; others refer to them by signature."""
 
     def __init__(self, made: Program, rng: Random) -> None:
         self.random = rng
@@ -136,7 +136,7 @@ class TypeUnits:
         self.units = shaped
 
     def parted(self, unit: Unit) -> tuple[list[Die | bytes], list[Unit]]:
-        """The children that stay in a unit, and units of those that do not."""
+        """The children that stay in a unit, and units of the others."""
         assert unit.root is not None
         rest: list[Die | bytes] = []
         own: list[Unit] = []
@@ -168,12 +168,12 @@ class TypeUnits:
         return rest, own
 
     def copied(self, it: Die, label: str) -> Die:
-        """The same; only the type keeps a label, a new one."""
+        """The same tree; only the type has a label, which is new."""
         children = [self.copied(child, label) if isinstance(child, Die) else child for child in it.children]
         return it._replace(label=f"{label}_again" if it.label == label else None, children=children)
 
     def is_moved(self, it: Die, old: bool, used: set[str]) -> bool:
-        """Whether a type gets a unit. What is inside of it cannot be referred to from elsewhere, in DWARF 4."""
+        """Whether a type gets a unit. In DWARF 4, other units cannot refer to anything inside it."""
         if it.tag not in TYPES or not it.label or self.random.random() > self.rate:
             return False
         if it.tag not in AGGREGATES and self.random.random() < 0.7:
@@ -181,7 +181,7 @@ class TypeUnits:
         return not old or all(each is it or each.label not in used for each in dies(it))
 
     def both(self, root: Die) -> tuple[Die, Die]:
-        """The tree with signatures, and that of the twin. Only a shell has a DW_AT_signature that leads elsewhere."""
+        """The tree with signatures, and that of the twin. Only a shell's DW_AT_signature leads to another unit."""
 
         def kept(each: Attribute) -> Attribute | None:
             name, form, label = each
@@ -198,7 +198,7 @@ class TypeUnits:
         return changed(root, self.far), changed(root, of_twin)
 
     def far(self, each: Attribute) -> Attribute:
-        """A reference to another unit in a form that can be one."""
+        """A reference to another unit, in a form that allows this."""
         name, form, label = each
         if not is_reference(form) or not isinstance(label, str) or self.at[label] == self.number:
             return each
@@ -211,7 +211,7 @@ class TypeUnits:
         return name, like(form, "ref_sig8"), signature
 
     def shell(self, label: str) -> str:
-        """A DIE that says which type it stands for."""
+        """A DIE that says which type it represents."""
         name = f"u{self.number}_shell_{label}"
         if label not in self.aliases:
             self.aliases[label] = name
@@ -229,13 +229,13 @@ def with_type_units(made: Program, rng: Random) -> Parts:
 
 
 def with_split_units(made: Program, rng: Random) -> Parts:
-    """Units of DWARF 5 in `.dwo` files; some stay as they are. The twin has all of them as they were."""
+    """DWARF 5 units in `.dwo` files; some stay as they are. The twin has all of them unchanged."""
     made = without_chance(made)
     at = homes(made.units)
     flavour = made.flavour
 
     def own(number: int) -> Change:
-        """References to other units cannot be split."""
+        """Units with references to other units cannot be split."""
 
         def change(each: Attribute) -> Attribute | None:
             name, form, label = each
@@ -275,7 +275,7 @@ def with_split_units(made: Program, rng: Random) -> Parts:
 
 
 def _split_form(each: Attribute) -> Attribute:
-    """An attribute as a split unit can have it: no offset into another section."""
+    """An attribute in a form for split units: no offset into another section."""
     name, form, content = each
     plain = inner(form)
     if isinstance(content, LocList | RangeList):

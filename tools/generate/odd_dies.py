@@ -1,6 +1,6 @@
-"""Random DWARF of many oddities at a time, over one to three units, which no compiler writes.
+"""Random DWARF with many oddities at a time, in one to three units, as no compiler writes it.
 
-A seed decides which of the `ODDITIES` of odd_values.py a program has and how often; all else is plain.
+A seed decides which of the `ODDITIES` of odd_values.py a program has and how often; everything else is plain.
 """
 
 from __future__ import annotations
@@ -185,5 +185,5 @@ class Maker(Functions):
 
 
 def program(seed: int) -> Program:
-    """The same of the same seed."""
+    """The program of a seed; the same seed gives the same program."""
     return Maker(seed).make()

@@ -1,4 +1,4 @@
-"""Functions and variables for odd_dies.py, with their parameters, blocks, places and symbols."""
+"""Functions and variables for odd_dies.py, with their parameters, blocks, locations and symbols."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes from odd DWARF what docs/differences.md tells: pahole reads it from chance, or pybtf leaves it out."""
+"""Removes from odd DWARF what docs/differences.md lists: pahole's result depends on chance, or pybtf leaves it out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TO_ANOTHER = ("specification", "abstract_origin", "signature")
 
 
 def walk(it: Die, inner: bool = False) -> Iterator[tuple[Die, bool]]:
-    """A DIE and all below, with whether each belongs to a function."""
+    """A DIE and all DIEs below it, and whether each belongs to a function."""
     yield it, inner
     for child in it.children:
         if isinstance(child, Die):
@@ -25,7 +25,7 @@ def walk(it: Die, inner: bool = False) -> Iterator[tuple[Die, bool]]:
 
 
 def value(it: Die, name: str) -> Any:
-    """That of the attribute, or None."""
+    """The value of the attribute, or None."""
     return next((value for other, _, value in it.attributes if other == name), None)
 
 
@@ -51,7 +51,7 @@ class Mending:
         ]
 
     def end(self, label: str | None, through: Sequence[str]) -> Die | None:
-        """The type that is at the end of these. Cycles and void have none."""
+        """The type at the end of these. Cycles and void have none."""
         seen = set()
         while label is not None and label not in seen:
             seen.add(label)
@@ -62,7 +62,7 @@ class Mending:
         return None
 
     def has_size(self, label: str | None) -> bool:
-        """Whether a type is not void, nor a struct without a size, or of one byte."""
+        """Whether a type is neither void nor a struct without a size or of one byte."""
         it = self.end(label, QUALIFIERS)
         return it is not None and (it.tag not in STRUCTS or value(it, "byte_size") not in (None, 0, 1))
 
@@ -71,7 +71,7 @@ class Mending:
         return self.end(label, ("typedef",)) is not None and self.end(label, QUALIFIERS) is None
 
     def is_kept(self, it: Die, name: str | int, label: Any) -> bool:
-        """Whether a DIE keeps this attribute, of this value."""
+        """Whether a DIE keeps this attribute with this value."""
         if name not in TO_ANOTHER:
             return True
         if it.tag == "variable":
@@ -79,7 +79,7 @@ class Mending:
         return it.tag not in AGGREGATES or bool(value(it, "name")) or self.dies[label].tag in AGGREGATES
 
     def mended(self, it: Die, plain: str) -> Die:
-        """The DIE and all below. `plain` is the label of its unit's `int`."""
+        """The mended DIE with all DIEs below it. `plain` is the label of its unit's `int`."""
         attributes: list[Attribute] = [each for each in it.attributes if self.is_kept(it, each[0], each[2])]
         type_ = value(it, "type")
         of_nothing = it.tag == "array_type" and self.end(type_, (*QUALIFIERS, "array_type")) is None

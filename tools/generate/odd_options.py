@@ -1,8 +1,8 @@
-"""Programs compiled with options that change what DWARF, symbols and sections look like, and that few builds use.
+"""Programs compiled with options that few builds use and that change DWARF, symbols and sections.
 
-A number stands for a program of randprog.py or some sources of fixtures/, a compiler, and up to three options, of one
-unit or of all. The same number gives the same program, where the same compilers are installed. Split DWARF, type
-units and `-minimize-addr-in-v5=Form` are not among the options: of these pahole makes little (docs/differences.md).
+A number determines a program of randprog.py or some sources of fixtures/, a compiler, and up to three options, for one
+unit or for all. The same number gives the same program if the same compilers are installed. Split DWARF, type units and
+`-minimize-addr-in-v5=Form` are not among the options, because pahole cannot do much with these (docs/differences.md).
 `tools.compare.differential --options` compares; `tools.compare.merge_compare --options` draws from the same tables.
 """
 
@@ -18,7 +18,7 @@ from tools.golden import toolchain
 
 SOURCES = Path(__file__).resolve().parents[2] / "fixtures" / "src"
 
-#: Other machines than x86-64.
+#: Machines other than x86-64.
 MACHINES = ("-m32", "-mx32", "-m32 -mregparm=3")
 #: For gcc and clang.
 BOTH = (
@@ -78,7 +78,7 @@ def program(number: int) -> randprog.Program:
     chosen = randprog.generate(number) if rng.random() < 0.5 else of_fixtures(number, rng)
     common = draw(rng, compiler)
     first = rng.randrange(len(chosen.units))
-    if rng.random() < 0.1:  # Of one unit: no linker takes several without being told.
+    if rng.random() < 0.1:  # For one unit: no linker takes several without an option.
         build, chosen = replace(build, form="obj"), chosen.only(first)
         common, first = f"{common} {rng.choice(MACHINES)}", 0
     alone = rng.random() < 0.4

@@ -1,8 +1,8 @@
-"""Shapes that programs of odd_dies.py are given: object files, compressed sections, repeated units, bases and more.
+"""Shapes for programs of odd_dies.py: object files, compressed sections, repeated units, bases and more.
 
-A seed decides the shapes of a program, unless they are given. It decides on no shape of odd_apart.py and
-odd_alternate.py, which put DWARF into type units and several files. `copies` repeats units with slight differences, as
-headers do that change between two units: de-duplication has to see which of the types are the same.
+A seed decides the shapes of a program, unless they are given. It never chooses shapes of odd_apart.py and
+odd_alternate.py, which put DWARF into type units and several files. `copies` repeats units with slight differences,
+like headers that change between two units: de-duplication must see which of the types are the same.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FORMS = ("data1", "data2", "data4", "data8", "udata", "sdata")
 
 @dataclass
 class Shaped:
-    """A file, what it is encoded with, and the file whose BTF is the base."""
+    """A file, how it is encoded, and the file whose BTF is the base."""
 
     data: bytes
     shapes: frozenset[str]
@@ -51,20 +51,20 @@ class Shaped:
     features: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
     beside: Mapping[str, bytes] = field(default_factory=dict)  # files in the same folder, by name
-    twin: bytes | None = None  # what the reference is given instead, with `force_cu_merging` if `merged_twin`
+    twin: bytes | None = None  # what the reference gets instead, with `force_cu_merging` if `merged_twin`
     merged_twin: bool = False
 
 
 def shaped(seed: int, given: Sequence[str] | None = None) -> Shaped:
-    """The program of a seed in the shapes given; `random`, or none given, are some of SHAPES that the seed decides."""
+    """The program of a seed in the given shapes; `random`, or no shape, means some of SHAPES, as the seed decides."""
     rng = Random(f"odd shapes {seed}")
     drawn = rng.sample(SHAPES, rng.choice((1, 2, 3, 4)))
     wanted = ("random",) if given is None else given
     shapes = frozenset(wanted) - {"random"} | frozenset(drawn if "random" in wanted else ())
     if "split" in shapes:
-        shapes -= {"object"}  # the addresses in its `.debug_addr` would have to be relocations
+        shapes -= {"object"}  # the addresses in its `.debug_addr` would need relocations
     if "supplement" in shapes:
-        shapes -= {"object"}  # variables may be in the section of the link, whose name is another one in the twin
+        shapes -= {"object"}  # variables may be in the section of the link, which has another name in the twin
     maker = Maker(seed)
     maker.on |= {{"merged": "across"}.get(each, each) for each in shapes & {"languages", "partial", "merged"}}
     if "machines" in shapes:
@@ -126,7 +126,7 @@ def _file(
         extra_sections=made.sections,
         symbols=made.symbols,
         compress=level,
-        loaded=not shapes.isdisjoint(WRITTEN),  # `dwz` wants a program header
+        loaded=not shapes.isdisjoint(WRITTEN),  # `dwz` needs a program header
     ).data
 
 
@@ -174,7 +174,7 @@ def _mask(flavour: Flavour) -> int:
 
 
 def _target(fixup: Fixup, own: Sequence[Section]) -> tuple[str, int]:
-    """The section that a fixup is about, and the offset in it; no section for an address of none."""
+    """The section of a fixup, and the offset in it; no section for an address in none."""
     if fixup.target:
         return fixup.target, fixup.value
     for each in own:
@@ -184,7 +184,7 @@ def _target(fixup: Fixup, own: Sequence[Section]) -> tuple[str, int]:
 
 
 def _same_names(made: Program) -> Program:
-    """The variables are called as functions are."""
+    """Gives variables the names of functions."""
 
     def of(it: Die) -> Die:
         names = VARIABLES if it.tag == "variable" else {}
@@ -218,7 +218,7 @@ class Copies:
         self.before: list[str] = []  # labels of types that come before the DIE that is copied
 
     def of(self, units: Sequence[Unit], mark: str) -> list[Unit]:
-        """Copies of some of these. Labels in them begin with `mark`."""
+        """Copies of some of these units. Labels in them begin with `mark`."""
         picked = [unit for unit in units if unit.root]
         self.mark = mark
         self.own = {label for unit in picked if unit.root for label in _labels(unit.root)}
@@ -231,7 +231,7 @@ class Copies:
         return [unit._replace(root=self.without_lost(unit.root, there)) for unit in made if unit.root]
 
     def without_lost(self, it: Die, there: set[str]) -> Die:
-        """Without references to DIEs that are not there any more."""
+        """The units without references to DIEs that are gone."""
         attributes = [each for each in it.attributes if not self.is_lost(each, there)]
         children = [self.without_lost(each, there) if isinstance(each, Die) else each for each in it.children]
         return it._replace(attributes=tuple(attributes), children=children)
@@ -262,7 +262,7 @@ class Copies:
         return it._replace(tag=tag, attributes=tuple(attributes), children=children, label=self.label(it.label))
 
     def changed(self, tag: Any, attributes: list[Attribute], children: list[Any]) -> Any:
-        """Another tag, an attribute or a child."""
+        """A change of the tag, of an attribute or of a child."""
         rng = self.random
         what = rng.choice(("name", "number", "type", "drop", "swap", "declare", "tag", "add"))
         if tag in STRUCTS and what == "declare":

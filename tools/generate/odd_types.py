@@ -1,4 +1,4 @@
-"""Types for odd_dies.py: what no compiler writes about sizes, places, bits, values, bounds and children."""
+"""Types for odd_dies.py: sizes, places, bits, values, bounds and children as no compiler writes them."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ ODDITIES = (
 
 
 class Values:
-    """What is drawn so far, and values that fit to it. Of each list of lists there is one for each unit."""
+    """What is drawn so far, and values that fit it. Each list of lists has one list per unit."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(f"odd dies {seed}")
@@ -47,7 +47,7 @@ class Values:
         self.number = 0  # of the unit
         self.version = 5
         self.depth = 0  # of functions and blocks
-        self.current = ""  # the planned type that is drawn
+        self.current = ""  # the planned type that is being drawn
         self.pointing = False
 
     def odd(self, what: str) -> bool:
@@ -61,7 +61,7 @@ class Values:
         return self.random.choice(choices)
 
     def form(self, form: str) -> Any:
-        """The form, or DW_FORM_indirect with it."""
+        """The form, perhaps with DW_FORM_indirect."""
         return ("indirect", form) if self.odd("indirect") and form != "implicit_const" else form
 
     def name(self, text: str | None = None) -> list[Attribute]:
@@ -84,7 +84,7 @@ class Values:
         return attribute, self.form(form), label
 
     def a_type(self) -> str:
-        """The label of a type: an earlier one, unless through a pointer or in the oddity `cycles`."""
+        """The label of a type: an earlier one, except through a pointer or with the oddity `cycles`."""
         pool: list[str] = self.types[self.number]
         if self.odd("across") and len(self.types) > 1:
             pool = self.random.choice(self.types)

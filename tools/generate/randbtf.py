@@ -2,8 +2,8 @@
 
     python -m tools.generate.randbtf SEED > out.btf
 
-What is contained has a lower id than what contains it; pointers go anywhere. Names come from a small pool, so that many
-types share one. Structs are laid out as C does it, and some of them then spoilt: packed, with gaps, with odd sizes.
+A contained type has a lower id than its container; pointers lead anywhere. Names come from a small pool, so that many
+types share one. Structs are laid out as in C, and some are then spoilt: packed, with gaps, with odd sizes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COMPLETE = {INT, PTR, ARRAY, STRUCT, UNION, ENUM, TYPEDEF, VOLATILE, CONST, REST
 
 @dataclass
 class Made:
-    """What is known of a type that has been added: its kind, and size and alignment of its values, 0 without any."""
+    """What is known about an added type: its kind, and the size and alignment of its values, or 0."""
 
     kind: int
     name: str
@@ -46,7 +46,7 @@ class RandomBtf:
         self.pointer = self.random.choice((8, 8, 4))
         self.total = self.random.choice((6, 20, 60, 200))
         self.pool = [f"n{i}" for i in range(max(3, self.total // self.random.choice((2, 4, 10))))]
-        self.later: list[int] = []  # words that are to become the id of a named struct
+        self.later: list[int] = []  # words that will become the id of a named struct
 
     def string(self, text: str) -> int:
         if text not in self.offsets:
@@ -64,7 +64,7 @@ class RandomBtf:
         return "" if self.random.random() < empty else self.random.choice(self.pool)
 
     def pick(self, kinds: set[int], void: float = 0.0) -> int:
-        """An earlier type of one of these kinds; 0, if there is none."""
+        """An earlier type of one of these kinds; 0 if there is none."""
         if self.random.random() < void:
             return 0
         for _ in range(30):
@@ -127,7 +127,7 @@ class RandomBtf:
         self.add(Made(kind, self.name(0.3), size, min(size, self.pointer)), size, tuple(words), count, int(signed))
 
     def composite(self, kind: int) -> None:
-        """Members at their places, or not quite."""
+        """Members in their places, or nearly."""
         packed = self.random.random() < 0.15
         odd = self.random.random() < 0.2
         flag = self.random.random() < 0.4

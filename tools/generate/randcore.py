@@ -1,7 +1,7 @@
-"""Random pairs for CO-RE: the types of a kernel, and a BPF program that was written against others.
+"""Random pairs for CO-RE: the types of a kernel, and a BPF program that was written for different types.
 
-The program declares the same structs with some members missing, in another order, of another type or width, under names
-with a suffix; it reads members and asks about fields, types and enumerators, of which not all exist.
+The program declares the same structs with some members missing, in another order, with another type or width, or under
+names with a suffix. It reads members and asks about fields, types and enumerators, not all of which exist.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def target(world: World) -> str:
 
 
 def _paths(members: list[Member], structs: dict[str, Struct], rng: random.Random, depth: int) -> list[tuple[str, int]]:
-    """Some ways to members, and how many of the facts about fields make sense there."""
+    """Some paths to members, and how many of the facts about fields make sense there."""
     found = []
     for each in members:
         if each.inner:

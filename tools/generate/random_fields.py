@@ -1,6 +1,6 @@
-"""Random BTF about the fields that kernels know by the name of their type: locks, lists, trees, counters, pointers.
+"""Random BTF about fields that kernels know by the name of their type: locks, lists, trees, counters, pointers.
 
-Most of it is nearly right: each size, place and tag is wrong only now and then, so that what comes later is reached.
+Most of it is nearly right: each size, place and tag is wrong only now and then, so that later checks are reached.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Fields:
                 id = self.add(UNION if self.is_wrong() else STRUCT, name, size)
             self.special.append((id, size, align, name))
         for _ in range(self.random.choice((0, 0, 1, 2))):
-            # The structs that follow: what a kernel has of the same name, it has an opinion on.
+            # The target is one of the structs that follow: what a kernel has by their name, it looks at.
             to: int = self.random.choice(self.plain)[0] if self.is_wrong() else self.count + 4
             to = self.add(CONST, 0, to) if self.random.random() < 0.2 else to
             tag = self.add(TYPE_TAG, self.random.choice(POINTERS), to)

@@ -1,14 +1,13 @@
-"""Random C programs of several units, made to upset de-duplication and the merging of functions.
+"""Random C programs of several units, made to challenge de-duplication and the merging of functions.
 
     python -m tools.generate.randprog SEED FOLDER     write the units of one program, and build it
 
-What separates encoders is not the single type but the same *name* seen differently by different units: a
-struct that one unit defines, another only declares, a third defines otherwise, a fourth has as a union or an
-enum; typedefs of one name and different targets; anonymous types of one shape; arrays of one length and
-different elements; static functions of one name whose prototypes agree, or almost. So a program is planned
-around a few names. Each name has up to three *variants*, fixed for the program; each unit picks for each
-name one variant, or a mere declaration, or nothing. Everything else (members, parameters) refers to these
-names, so that equal definitions in two units may still mean different graphs.
+Encoders differ not in single types, but when units see the same *name* differently: one unit defines a struct, another
+only declares it, a third defines it differently, a fourth has it as a union or an enum; typedefs of one name have
+different targets; anonymous types have one shape; arrays of one length have different elements; prototypes of static
+functions of one name agree, or almost. So a program is planned around a few names. Each name has up to three
+*variants*, fixed for the program. For each name, each unit picks one variant, or only a declaration, or nothing.
+Everything else (members, parameters) refers to these names, so equal definitions may still mean different graphs.
 
 Types are small tuples (see `declare`), printed as C declarations. The programs are only compiled and linked,
 never run. The same seed gives the same program, with any version of Python that has the same `random`.
@@ -40,12 +39,11 @@ PERCPU = '__attribute__((section(".data..percpu"), used))'
 
 
 def declare(type_: Type, name: str, unit: Unit | None) -> str:
-    """A C declaration of `name` with that type; a type name if `name` is empty.
+    """A C declaration of `name` with this type; a type name if `name` is empty.
 
     Shapes: (base, C name), (ptr, T), (const|volatile|restrict, T), (array, T, n), (tag, number),
-    (typedef, number), (func, returns, parameters, variadic), (anon, struct|union|enum, body), where a
-    body holds lines of C and (type, name) pairs.
-    `unit` decides what a tag is there: struct, union or enum.
+    (typedef, number), (func, returns, parameters, variadic), (anon, struct|union|enum, body), where a body has lines of
+    C and (type, name) pairs. `unit` decides what a tag is: struct, union or enum.
     """
     shape = type_[0]
     if shape in ("const", "volatile", "restrict"):
@@ -82,7 +80,7 @@ def _qualified(word: str, target: Type, name: str, unit: Unit | None) -> str:
 
 
 def binds_tighter(type_: Type) -> bool:
-    """Whether a declarator of this type goes behind the name, so that a star needs parentheses."""
+    """Whether a declarator of this type comes after the name, so that a star needs parentheses."""
     while type_[0] in ("const", "volatile"):
         type_ = type_[1]
     return type_[0] in ("array", "func")
@@ -93,13 +91,13 @@ def tag_name(number: int) -> str:
 
 
 def typedef_name(number: int) -> str:
-    # Every third typedef is called like a tag: the name spaces of C are separate, those of BTF are too.
+    # Every third typedef has the name of a tag: the name spaces are separate in C, and in BTF, too.
     return tag_name(number // 3) if number % 3 == 2 else f"t{number}"
 
 
 @dataclass(frozen=True)
 class Tag:
-    """One variant of a tag: what it is and its members, as (type, name, width of bit-field or 0)."""
+    """One variant of a tag: its kind and its members, as (type, name, width of bit-field or 0)."""
 
     kind: str
     members: tuple[tuple[Type, str, int], ...]
@@ -117,7 +115,7 @@ def _unsigned(type_: Any) -> Any:
 
 
 def value_tags(type_: Type) -> set[int]:
-    """Tags a type contains by value. (Typedefs contain tags only behind pointers.)"""
+    """Tags that a type contains by value. (Typedefs contain tags only behind pointers.)"""
     if type_[0] == "tag":
         return {type_[1]}
     if type_[0] in ("array", "const", "volatile"):
@@ -148,7 +146,7 @@ class Plan:
             self.functions.append(self.prototype_variants())
 
     def define_chance(self, tag: int) -> float:  # noqa: ARG002 - of other plans
-        """How often units define this tag, when nothing makes them."""
+        """How often units define this tag when they need not."""
         return 0.5
 
     def leaf(self) -> Type:
@@ -194,7 +192,7 @@ class Plan:
         return self.pointer(max(depth, 0))
 
     def returned(self, depth: int) -> Type:
-        """A type a function may return: no array, also not behind a typedef."""
+        """A type that a function may return: not an array, even behind a typedef."""
         type_ = self.scalar(depth)
         if type_[0] == "typedef" and any(each[0] == "array" for each in self.typedefs[type_[1]]):
             return self.leaf()
@@ -249,7 +247,7 @@ class Plan:
         return self.qualify(self.scalar(2))
 
     def tag_variants(self, number: int) -> list[Tag]:
-        """The first variant, and others that differ from it a little or altogether."""
+        """The first variant, and others that differ from it slightly or completely."""
         first = self.tag(number, self.rng.choice(["struct"] * 7 + ["union"] * 2 + ["enum"] * 2))
         variants = [first]
         for _ in range(self.rng.randint(*self.sizes["others"])):
@@ -307,7 +305,7 @@ class Plan:
             # An array of other elements, of the same length.
             members[-1] = (_unsigned(members[-1][0]), "twin_b", 0)
         elif members[at][2] == 0:
-            # The same name and often the same size: only the graph below differs.
+            # The same name and often the same size: only the graph below it differs.
             type_ = self.pointer(2) if members[at][0][0] == "ptr" else self.member_type(number, f"V{number}_{at}")
             if members[at][0][0] == "array":
                 type_ = ("array", self.scalar(1), members[at][0][2])
@@ -336,7 +334,7 @@ class Plan:
         return self.scalar(1)
 
     def relative(self, type_: Type) -> Type:
-        """A type close to the given one, near the border of what counts as the same prototype."""
+        """A type similar to the given one, near the limit of what counts as the same prototype."""
         roll = self.rng.random()
         if roll < 0.3:
             return ("const", type_)
@@ -346,9 +344,9 @@ class Plan:
 
 
 class DensePlan(Plan):
-    """Few names, many units. The first tags are in conflict: they have variants, and often are only declared.
-    The others hold pointers to lower ones. A holder seen where its target is only declared then fits several
-    earlier holders, and the order in which they are tried decides.
+    """Few names, many units. The first tags conflict: they have variants, and are often only declared. The others hold
+    pointers to lower ones. A holder whose target is only declared matches several earlier holders, and the order in
+    which they are tried decides.
     """
 
     first_variant_chance = 0.1
@@ -367,7 +365,7 @@ class DensePlan(Plan):
         return [self.tag(number, self.rng.choice(["struct"] * 5 + ["union"]))]
 
     def some_tag(self, number: int) -> Type:
-        """Mostly a lower tag: in a graph where all reach all, nothing fits more than one candidate."""
+        """Mostly a lower tag: in a graph where all reach all, nothing matches more than one candidate."""
         below = self.tag_count if self.rng.random() < 0.08 else number
         tag: Type = ("tag", self.rng.randrange(max(below, 1)))
         return ("const", tag) if self.rng.random() < 0.2 else tag
@@ -393,7 +391,7 @@ class DensePlan(Plan):
 
 
 class Unit:
-    """One unit: what it picked of the plan, and its C text as a list of removable lines."""
+    """One unit: what it picks from the plan, and its C text as a list of removable lines."""
 
     def __init__(self, plan: Plan, number: int) -> None:
         self.plan, self.number = plan, number
@@ -410,7 +408,7 @@ class Unit:
         self.typedef_pick = [rng.choice(each) if rng.random() < 0.3 else each[0] for each in plan.typedefs]
 
     def define(self, tag: int, variant: Tag) -> None:
-        """Has this unit define a tag, and what the variant contains by value."""
+        """Makes this unit define a tag, and what the variant contains by value."""
         self.kinds[tag], self.defined[tag] = variant.kind, variant
         for other in sorted(variant.needs()):
             if other not in self.defined:
@@ -432,7 +430,7 @@ class Unit:
         return [*self.filler(), *declarations, *typedefs, *self.definitions(), *body]
 
     def filler(self) -> Iterator[str]:
-        """Unrelated types: their number moves the moments at which hash tables grow."""
+        """Unrelated types: their number changes when hash tables grow."""
         for index in range(self.rng.choice([0, 0, 0, 1, 3, 9, 25])):
             name = f"fill_{self.number}_{index}"
             yield f"struct {name} {{ int {name}_a; struct {name} *{name}_p; }};"
@@ -494,7 +492,7 @@ class Unit:
             arguments = [f"*({self.text(('ptr', type_))})p" for type_ in parameters]
             calls += [f"f{number}({', '.join(arguments)});"] * rng.choice([1, 1, 2])
         if calls:
-            # After the functions it calls: `body` is shuffled, so this one carries declarations of none.
+            # After the functions that it calls: `body` is shuffled, so this one has no declarations.
             self.tail = f"void user_{self.number}(void *p) {{ {' '.join(calls)} }}"
         else:
             self.tail = ""
@@ -511,7 +509,7 @@ class Program:
     """Of each unit, for the compiler; empty if none has any."""
 
     def only(self, *kept: int) -> Program:
-        """The same with some of its units only."""
+        """The same program with only some of its units."""
         return replace(
             self,
             units=[self.units[index] for index in kept],

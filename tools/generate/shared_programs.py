@@ -1,6 +1,6 @@
-"""Programs of compilers whose DWARF is shared: what `dwz` makes of them, and type units (`-fdebug-types-section`).
+"""Compiled programs whose DWARF is shared: by `dwz`, and by type units (`-fdebug-types-section`).
 
-A number stands for a program of randprog.py or some sources of fixtures/, a compiler, and what is done with it: `dwz`
+A number determines a program of randprog.py or some sources of fixtures/, a compiler, and what is done with it: `dwz`
 alone, or `dwz -m` with another file that has some of the same units. The same number gives the same program.
 """
 
@@ -25,7 +25,7 @@ COMPILERS = ("gcc", "gcc", "clang", "clang16", "clang19")
 
 @dataclass(frozen=True)
 class Program(randprog.Program):
-    """A linked program that `dwz` has been given."""
+    """A linked program after `dwz`."""
 
     several: bool = False
     """With `-m`: the file shares with another one, and `alt.debug` lies beside it."""
@@ -52,7 +52,7 @@ class Program(randprog.Program):
         done = subprocess.run(argv, cwd=out.parent, capture_output=True, text=True, timeout=120, check=False)
         other = out.with_name("alt.debug")
         if other.exists() and ELFFile(BytesIO(other.read_bytes())).get_section_by_name(".debug_info") is None:
-            out.write_bytes(before)  # the reference does not read an alternate file that has strings only
+            out.write_bytes(before)  # the reference does not read an alternate file that has only strings
             other.unlink()
         said = done.stderr.strip()
         if done.returncode and "not beneficial" not in said and "no longer needed" not in said:
@@ -62,7 +62,7 @@ class Program(randprog.Program):
 def program(number: int, types: bool = False) -> Program:
     """The program of a number."""
     rng = Random(f"shared programs {number}")
-    # Of C, clang makes no type units.
+    # clang makes no type units for C.
     compiler = "gcc" if types else rng.choice([name for name in COMPILERS if is_here(name)])
     version = "4" if "clang" in compiler else rng.choice("45")  # `dwz` does not know clang's forms of DWARF 5
     limits = ["-L", "none", "-l", "none"]

@@ -1,7 +1,7 @@
 """The twin of a linked file with type units: the same DIEs in the same order, in units that the reference can read.
 
 Units become compile units, references by signature become offsets, and a DIE that only has a signature is replaced by
-what it stands for. The order is pybtf's: the first unit that is no type unit, the others, those of `.debug_types`.
+what it means. The order is pybtf's: the first unit that is not a type unit, the others, those of `.debug_types`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ALTERNATE = ("GNU_ref_alt", "GNU_strp_alt")
 
 
 class _Reader:
-    """Units of a file as builders have them. A label is the section and the offset."""
+    """Units of a file, as the builders represent them. A label is the section and the offset."""
 
     def __init__(self, elf: ELFFile) -> None:
         debug = elf.get_dwarf_info(relocate_dwarf_sections=False, follow_links=False)
@@ -106,7 +106,7 @@ class _Reader:
 
 
 def without_type_units(path: Path, out: Path) -> None:
-    """Writes the twin of a file, if that has type units."""
+    """Writes the twin of a file if that has type units."""
     elf = ELFFile(io.BytesIO(path.read_bytes()))
     reader = _Reader(elf)
     if not reader.signatures:

@@ -1,13 +1,12 @@
 """The programs of the documented comparison: every compiler, level, version of DWARF, form and feature.
 
-A number stands for a program, how it is built, and the feature lists it is encoded with. 48 numbers in a row
-cover gcc and clang x O0..O3 x DWARF 4 and 5 x (one object, several linked by `ld -r`, several linked); every
-third row of 48 is by csmith, the others by tools/generate/randprog.py. In one program of five the units are built
-by different compilers and with different versions of DWARF.
+A number determines a program, how it is built, and the feature lists to encode it with. 48 numbers in a row
+cover gcc and clang x O0..O3 x DWARF 4 and 5 x (one object, several linked by `ld -r`, several linked); every third row
+of 48 is by csmith, the others are by tools/generate/randprog.py. In one program out of five, the units are built by
+different compilers and with different versions of DWARF.
 
-csmith (Debian's packages csmith and libcsmith-dev) makes one unit at a time; a program of several takes its
-units from few seeds, so that some are repeated, and all have structs S0, S1, ... and functions func_1, ...
-of their own.
+csmith (Debian's packages csmith and libcsmith-dev) makes one unit at a time; a program of several takes its units from
+few seeds. So some units are repeated, and all have their own structs S0, S1, ... and functions func_1, ...
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class NoCsmith(Exception):
 
 
 def feature_lists() -> list[str]:
-    """All lists that are compared: sets, each name alone, each default taken away, the others added to it.
+    """All lists that are compared: sets, each name alone, the default without each of its names, or with another one.
 
     Without `distilled_base`, which needs a base.
     """
@@ -64,7 +63,7 @@ def feature_lists() -> list[str]:
 
 @dataclass(frozen=True)
 class Variation:
-    """One number: a program, and what it is encoded with."""
+    """One number: a program, and how it is encoded."""
 
     number: int
     program: randprog.Program
@@ -85,7 +84,7 @@ def is_csmith(number: int) -> bool:
 def variation(number: int) -> Variation:
     """The program of a number and its feature lists.
 
-    :raises NoCsmith: it is one of csmith's, which is not there.
+    :raises NoCsmith: it is a program by csmith, which is not installed.
     """
     rng = Random(f"variation {number}")
     compiler, level, dwarf, form = BUILDS[number % len(BUILDS)]
@@ -121,7 +120,7 @@ def csmith_program(number: int, rng: Random) -> randprog.Program:
 
 @functools.lru_cache(maxsize=16)
 def csmith_unit(seed: int) -> tuple[str, ...]:
-    """The lines of a unit. Where csmith does not come to an end, a later seed is taken."""
+    """The lines of a unit. If csmith does not end, a later seed is taken."""
     for attempt in range(5):
         argv = ["csmith", "--seed", str(seed + attempt * 1_000_003 + 1), *CSMITH_LIMITS]
         with tempfile.TemporaryDirectory(prefix="pybtf-csmith-") as scratch:

@@ -1,11 +1,11 @@
-"""Makes fixtures/compiler_btf: what `gcc -gbtf` wrote, linked, and the reference's BTF of the same program's DWARF.
+"""Makes fixtures/compiler_btf: linked output of `gcc -gbtf`, and the reference's BTF from the same program's DWARF.
 
     python -m tools.golden.compiler_btf_fixtures [NAME...]
 
-gcc writes DWARF and BTF of one compile (`-g -gbtf`). `NAME/` has what remains without the DWARF, the objects `a.o` and
-`b.o` and the file linked of them (`linked`; `joined` by `ld -r`), and what the reference makes of the linked DWARF
-(`wanted.btf`). tests/commands/test_compiler_btf.py merges them. Newer gccs than this machine's are those of the folders
-that tools/project/fresh_machine.py makes, which take root; where one is missing, what is recorded stays.
+gcc writes DWARF and BTF in one run (`-g -gbtf`). `NAME/` has the files without the DWARF, the objects `a.o` and `b.o`
+and the file linked from them (`linked`; `joined` by `ld -r`), and what the reference makes from the linked DWARF
+(`wanted.btf`). tests/commands/test_compiler_btf.py merges them. Newer gccs than this machine's are those in the folders
+that tools/project/fresh_machine.py makes, which need root. If one is missing, its recorded files stay.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ int odd(double x, int size, struct only by_value) { return size + by_value.l; }
 
 
 def compiler(words: tuple[str, ...]) -> list[str] | None:
-    """The command, None if it is not here. Its working folder is /tmp of a folder's machine."""
+    """The command, or None if it is not installed. Its working folder is /tmp of the machine in the folder."""
     if words[0] not in ("trixie", "sid"):
         return list(words) if shutil.which(words[0]) else None
     root = reference.cache_root() / "fresh" / words[0]
@@ -83,7 +83,7 @@ def compiler(words: tuple[str, ...]) -> list[str] | None:
 
 
 def make(name: str, folder: Path) -> bool:
-    """All files of one build, in the folder. False: its compiler is not here."""
+    """Makes all files of one build in the folder. Returns False if its compiler is not installed."""
     words, prefix, more = BUILDS[name]
     command = compiler(words)
     if command is None:
@@ -108,7 +108,7 @@ def make(name: str, folder: Path) -> bool:
 
 
 def recorded() -> dict[str, bytes]:
-    """What is there, by name in the archive."""
+    """The recorded files, by name in the archive."""
     path = HOME / "objects.tar.xz"
     if not path.exists():
         return {}

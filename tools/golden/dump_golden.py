@@ -1,9 +1,10 @@
-"""What bpftool prints, for tests without it: fixtures/dump.
+"""Records what bpftool prints, for tests without it: fixtures/dump.
 
     python -m tools.golden.dump_golden
 
-For all of fixtures/golden and for random BTF (randbtf.py) the digests of its texts, in expected.json, which
-also says which bpftool it was and what it cannot print (it crashes). For some inputs the texts themselves, to be read.
+expected.json has the digests of its texts for all of fixtures/golden and for random BTF (randbtf.py). It also says
+which bpftool it was and what that cannot print (it crashes). For some inputs, the texts themselves are kept, for
+readers.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def digest(text: bytes) -> str:
 
 
 def answers(path: Path) -> dict[str, str | None]:
-    """By format, the digest of bpftool's text, None if there is none; and that of the input."""
+    """By format, the digest of bpftool's text, or None if there is none; and that of the input."""
     texts = {format: by_bpftool(str(path), None, format, []) for format in FORMATS}
     if path.stem in READABLE:
         for format, text in texts.items():

@@ -3,10 +3,11 @@
     python -m tools.golden.dwo_fixtures build           compile, ask the reference about the unsplit program
     python -m tools.golden.dwo_fixtures check [UNITS]   programs of so many units (50), in a temporary folder
 
-What comes out of `build` is committed under `fixtures/dwo`: for each compiler and version of DWARF a folder with the
-program, its `.dwo` files or its `.dwp`, and the reference's BTF of the same program built without -gsplit-dwarf. Of
-`check` every difference is printed, and the exit status is 1 if there is one. Needs gcc, clang, dwp and llvm-dwp; GNU's
-dwp 2.40 takes no DWARF 5 (it crashes, or writes indexes without identities), llvm-dwp 14 not gcc's (it does not end).
+The output of `build` is committed in `fixtures/dwo`: for each compiler and version of DWARF, a folder with the program,
+its `.dwo` files or its `.dwp`, and the reference's BTF from the same program built without -gsplit-dwarf. `check`
+prints every difference, and its exit status is 1 if there is one. Needs gcc, clang, dwp and llvm-dwp. GNU's dwp 2.40
+cannot process DWARF 5 (it crashes, or writes indexes without identities), and llvm-dwp 14 cannot process gcc's (it does
+not end).
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def write_sources(folder: Path, units: int) -> list[Path]:
 
 
 def build(folder: Path, sources: list[Path], compiler: str, options: list[str], split: bool) -> Path:
-    """Compiles and links in `folder`, which gets no other name into the DWARF than /src."""
+    """Compiles and links in `folder`, whose name is /src in the DWARF."""
     folder.mkdir(parents=True)
     flags = ["-g", *options, *(["-gsplit-dwarf"] if split else []), f"-ffile-prefix-map={folder}=/src"]
     flags += [f"-ffile-prefix-map={sources[0].parent}=/src", f"-I{sources[0].parent}"]
@@ -137,7 +138,7 @@ def make_fixtures() -> int:
 
 
 def encoded(program: Path, folder: Path) -> bytes | str:
-    """What pybtf makes of a program, or its message."""
+    """What pybtf makes from a program, or its message."""
     out = folder / "out.btf"
     command = [sys.executable, "-m", "pybtf", "encode", "-q", "--detached", str(out), str(program)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
@@ -161,7 +162,7 @@ def check(units: int) -> int:
             program = build(scratch / name / "split", sources, compiler, options, True)
             results: dict[str, bytes | str] = {"plain": encoded(plain, scratch), ".dwo": encoded(program, scratch)}
             expected = oracle.run(plain, oracle.USUAL).data
-            if name.endswith("-types"):  # which the reference gets wrong
+            if name.endswith("-types"):  # the reference gets this wrong
                 expected = results["plain"] if isinstance(results["plain"], bytes) else None
             for tool in ("dwp", "llvm-dwp") if version == 4 else ("llvm-dwp",) if compiler == "clang" else ():
                 made = package(program, tool)

@@ -3,9 +3,9 @@
     python -m tools.golden.fixtures build [NAME...]    compile, link, ask the reference, write the manifest
     python -m tools.golden.fixtures verify             ask the reference again about the committed files
 
-`fixtures/build.toml` says what there is to build; its head explains the fields. What comes out is committed
-(`fixtures/bin`, `fixtures/golden`, `fixtures/manifest.json`), so that the tests need neither compilers nor
-the reference. A build with other compilers gives other binaries: the manifest says which these were.
+`fixtures/build.toml` says what to build; the comment at its start explains the fields. The output is committed
+(`fixtures/bin`, `fixtures/golden`, `fixtures/manifest.json`), so the tests need neither compilers nor the reference.
+Other compilers give other binaries: the manifest says which compilers were used.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MANIFEST = HOME / "manifest.json"
 
 @dataclass(frozen=True)
 class Row:
-    """One ELF file to be built, and the questions to ask about it."""
+    """One ELF file to build, and the questions to ask about it."""
 
     name: str
     topic: str
@@ -68,7 +68,7 @@ class Row:
             self._share(out)
 
     def _share(self, out: Path) -> None:
-        """Has dwz move what the file shares with a copy of it into an alternate file."""
+        """Lets dwz move what the file shares with a copy of itself into an alternate file."""
         name = self.alternate(out).name
         with tempfile.TemporaryDirectory(prefix="pybtf-fixture-") as scratch:
             for copy in (out.name, "copy"):
@@ -126,7 +126,7 @@ def ask(row: Row, binary: Path) -> dict[str, Any]:
     """
     files: dict[str, str] = {}
     described: dict[str, Any] = {}
-    # Answers are kept by the content of one file.
+    # Answers are kept by the contents of one file.
     asked = oracle.run if row.dwz == "alternate" else oracle.ask
     for label, features in row.features.items():
         answer = asked(binary, features, options=row.options)
@@ -165,7 +165,7 @@ def build(row: Row) -> dict[str, Any]:
 
 
 def attempt(row: Row) -> dict[str, Any] | str:
-    """As build(), but a failure is returned as text, so that all failures are seen at once."""
+    """Like build(), but returns a failure as text, so that all failures are seen at once."""
     try:
         return build(row)
     except toolchain.BuildError as error:

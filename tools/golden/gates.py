@@ -1,12 +1,12 @@
-"""The command lines of old and new kernel builds, with what pahole makes of them.
+"""The command lines of old and new kernel builds, and what pahole does with them.
 
     python -m tools.golden.gates build       compile the inputs, ask the reference, write the manifest
     python -m tools.golden.gates verify      ask the reference again about the committed files
 
 `fixtures/gates/lines.toml` has the lines. For each target there is a small kernel and a module, in `bin`; `golden` has
 each different BTF once, named after its digest; `manifest.json` says which line gives which. tests/pahole/test_gates.py
-replays all lines with pybtf-pahole. The reference is asked without -j, because with more than one worker its output
-depends on luck; and with the objcopy of the target, because it cannot write ELF itself.
+replays all lines with pybtf-pahole. The reference runs without -j, because with more than one worker its output depends
+on chance; and with the objcopy of the target, because it cannot write ELF itself.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Run = Callable[[list[str], Mapping[str, str], Path], None]
 
 
 class Failed(Exception):
-    """A line did not do what it is there for."""
+    """A line did not do what it should."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def sections(path: Path) -> Result:
 
 
 def replay(generation: Mapping[str, str], target: str, run: Run, folder: Path) -> dict[str, Result]:
-    """Runs a generation's lines one after the other, as a build does; what each wrote."""
+    """Runs a generation's lines one after the other, as a build does. Returns what each wrote."""
     results = {}
     for step in STEPS:
         if step not in generation:
@@ -113,7 +113,7 @@ def replay(generation: Mapping[str, str], target: str, run: Run, folder: Path) -
 
 
 def _final_link(folder: Path, line: Line) -> None:
-    """Makes `vmlinux`, as far as later lines look at it: an ELF file with BTF; from 7.0 on raw BTF, which does, too."""
+    """Makes a `vmlinux` that is enough for later lines: an ELF file with BTF, or from 7.0 on raw BTF."""
     shutil.copyfile(folder / (line.detached or line.file), folder / "vmlinux")
 
 
@@ -134,7 +134,7 @@ def run_reference(objcopy: str) -> Run:
 
 
 def _rust(build: toolchain.Build, out: Path) -> None:
-    """Compiles a unit of C and lets its debug data say that it is Rust."""
+    """Compiles a unit of C and marks it as Rust in its debug data."""
     compiler = toolchain.COMPILERS[build.compiler]
     argv = [*compiler.argv, *build.compile_flags(), f"-ffile-prefix-map={HOME / 'src'}=.", "-dA"]
     assembly = out.with_suffix(".s")

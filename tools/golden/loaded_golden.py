@@ -1,9 +1,9 @@
-"""Compile fixtures/bpf/load.c and record what libbpf makes of the BTF of the object before it gives it to a kernel.
+"""Compiles fixtures/bpf/load.c and records how libbpf completes the object's BTF before it gives it to a kernel.
 
     python -m tools.golden.loaded_golden [LIBRARY]
 
-LIBRARY is libbpf; default: libbpf.so.1. It opens the object, which completes the BTF; nothing is loaded. That needs no
-privileges. Needs clang and llvm-strip.
+LIBRARY is libbpf; default: libbpf.so.1. It opens the object, which completes the BTF, but loads nothing, so it needs no
+privileges. This needs clang and llvm-strip.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "bpf"
 
 
 def loaded(path: Path, library: str = "libbpf.so.1") -> bytes | None:
-    """The BTF of a BPF object after libbpf has opened it; None if it refuses."""
+    """The BTF of a BPF object after libbpf has opened it, or None if it refuses."""
     libbpf = ctypes.CDLL(library)
     libbpf.bpf_object__open_file.restype = libbpf.bpf_object__btf.restype = ctypes.c_void_p
     libbpf.btf__raw_data.restype = ctypes.c_void_p

@@ -1,12 +1,12 @@
-"""Makes fixtures/objects: objects with values, linked files without DWARF, and the reference's BTF of them.
+"""Makes fixtures/objects: objects with values, linked files without DWARF, and the reference's BTF for them.
 
     python -m tools.golden.merge_fixtures
 
-The same two units for each machine and linker of BUILDS. `NAME/` has the objects as they were compiled (`a.o`,
-`b.o`), with values (`va.o`, `vb.o`: `pybtf object`) and with values in place of DWARF (`sa.o`, `sb.o`); the file linked
-of those with values (`values`) and of those without DWARF (`merged`); and what the reference makes of the one linked of
-the objects as they were compiled (`wanted.btf`). tests/commands/test_merge.py merges them, where there is neither a
-compiler nor a linker. `inline` of the first is linked of objects with all values inside.
+Each machine and linker of BUILDS has the same two units. `NAME/` has the objects as compiled (`a.o`, `b.o`), with
+values (`va.o`, `vb.o`: `pybtf object`) and with values instead of DWARF (`sa.o`, `sb.o`); the file linked from those
+with values (`values`) and from those without DWARF (`merged`); and what the reference makes from the file linked from
+the objects as compiled (`wanted.btf`). tests/commands/test_merge.py merges them without a compiler or a linker. The
+first one also has `inline`, linked from objects with all values inside.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ __attribute__((section(".init.text"))) int late(struct only *p) { return local(&
 
 
 def objects(folder: Path, letter: str, how: Placing | None) -> list[str]:
-    """The two objects with values, under names that begin with the letter; what the linker is given."""
+    """The two objects with values, under names that begin with the letter; returns the arguments for the linker."""
     names = []
     for name in ("a.o", "b.o"):
         names.append(letter + name)
@@ -85,7 +85,7 @@ def objects(folder: Path, letter: str, how: Placing | None) -> list[str]:
 
 
 def make(name: str, folder: Path) -> None:
-    """All files of one build, in the folder."""
+    """Makes all files of one build in the folder."""
     words, linker = BUILDS[name]
     build = toolchain.Build.parse(words)
     program = toolchain.Program(folder, ["a.c", "b.c"])
@@ -93,7 +93,7 @@ def make(name: str, folder: Path) -> None:
         (folder / f"{unit}.c").write_text(text)
         toolchain.compile_unit(program, f"{unit}.c", build, folder / f"{unit}.o")
         (folder / f"{unit}.c").unlink()
-    os.chdir(folder)  # the objects' names, in their values, are relative
+    os.chdir(folder)  # the values have relative names of objects
     for letter, how, out in (
         ("", None, "plain"),
         ("v", Placing(), "values"),

@@ -1,9 +1,9 @@
-"""Compile fixtures/bpf/core/*.c and record what `bpftool gen min_core_btf` makes of them.
+"""Compiles fixtures/bpf/core/*.c and records what `bpftool gen min_core_btf` makes from them.
 
     python -m tools.golden.min_core_golden
 
 `kernel.btf` is the BTF that clang writes for kernel.c; each program becomes NAME.o, stripped of its DWARF, and
-NAME.min.btf is bpftool's part of kernel.btf for it; together.min.btf is that for all programs. Needs clang and
+NAME.min.btf is bpftool's part of kernel.btf for it; together.min.btf is the part for all programs. Needs clang and
 llvm-strip.
 """
 
@@ -22,7 +22,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "bpf" / "core"
 
 
 def compiled(source: Path, machine: str) -> Path:
-    """The object of a program, without DWARF and without a name of this folder."""
+    """The object of a program, without DWARF and without the name of this folder."""
     out = source.with_suffix(".o")
     command = ["clang", f"--target={machine}", "-O2", "-g", "-fdebug-compilation-dir=.", "-w", "-c", source.name]
     subprocess.run([*command, "-o", out.name], cwd=FOLDER, check=True)

@@ -1,9 +1,8 @@
 """Minimal BTF for each rule of the kernel's loader, from both sides, and what kernels answer.
 
-Type 1 is always INT `int`; the case follows. `CASES` has a rule, a label, the bytes, and the answers: that of 6.18,
-then those of other versions, as `<601 EINVAL` or `>=701 0`. Versions are 100 times the major and the minor. The
-answers were given by 5.10, 6.1, 6.12, 6.18, 7.2 and 7.3. A kind that a version does not know is refused there
-with EINVAL.
+Type 1 is always INT `int`; the case follows. An entry of `CASES` has a rule, a label, the bytes, and the answers: that
+of 6.18, then those of other versions, as `<601 EINVAL` or `>=701 0`. Versions are 100 times the major number plus the
+minor. The answers are those of 5.10, 6.1, 6.12, 6.18, 7.2 and 7.3. Kinds that a version does not know give EINVAL.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ KERNELS = (510, 601, 612, 618, 702, 703)
 
 
 class Maker:
-    """One BTF in the making. Names are texts or bytes; a number stands for an offset."""
+    """One BTF under construction. Names are text or bytes; a number is an offset."""
 
     def __init__(self) -> None:
         self.words: list[int] = []
@@ -44,7 +43,7 @@ class Maker:
     def add(
         self, kind: int, name: str | bytes | int, third: int, *rest: int | str | bytes, vlen: int = 0, flag: int = 0
     ) -> Maker:
-        """Texts in `rest` are names."""
+        """Text in `rest` is a name."""
         self.kinds.add(kind)
         self.words += (self.name(name), flag << 31 | kind << 24 | vlen, third & MINUS)
         self.words += (each & MINUS if isinstance(each, int) else self.name(each) for each in rest)
@@ -65,7 +64,7 @@ class Maker:
         return struct.pack(f"<{len(self.words)}I", *self.words)
 
     def make(self, *, extra: bytes = b"", gap: bytes = b"", tail: bytes = b"", **changes: int) -> bytes:
-        """The whole. `changes`: fields of the header; `tail` bytes behind all; `gap` bytes before the strings."""
+        """The whole BTF. `changes`: fields of the header; `tail`: bytes at the end; `gap`: bytes before the strings."""
         return raw_btf(self.words, bytes(self.strings), more=extra, gap=gap, header=changes) + tail
 
 
@@ -78,7 +77,7 @@ class Case:
     kinds: frozenset[int] = frozenset()
 
     def expected(self, version: int) -> int:
-        """The errno that a version answers, 0 if it accepts."""
+        """The errno that a version gives, 0 if it accepts."""
         first, *others = (part.strip() for part in self.answers.split(";"))
         for other in others:
             when, answer = other.split()

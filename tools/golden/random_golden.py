@@ -1,11 +1,11 @@
-"""Makes fixtures/random: 100 random programs, compiled, with digests of what the reference writes for them.
+"""Makes fixtures/random: 100 random programs in compiled form, with digests of what the reference writes for them.
 
     python -m tools.golden.random_golden [--numbers 0:48,96:144,48:52]
 
-The programs are those of variations.py (own and csmith's), each with its six feature lists; test_random.py
-encodes them, where there is neither a compiler nor the reference. `programs.tar.xz` has the ELF files, by number;
-`golden.json` how each was built and the SHA-256 of the reference's output per list (null: it wrote nothing).
-To see where an output differs: `python -m tools.compare.differential --varied --seeds NUMBER`.
+The programs are those of variations.py (own and csmith's), each with its six feature lists; test_random.py encodes them
+without a compiler or the reference. `programs.tar.xz` has the ELF files by number; `golden.json` says how each was
+built, and has the SHA-256 of the reference's output for each list (null: it wrote nothing). To see where an output
+differs: `python -m tools.compare.differential --varied --seeds NUMBER`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def build(number: int) -> tuple[bytes, dict[str, Any]]:
 
 
 def pack(files: dict[str, bytes]) -> bytes:
-    """A .tar.xz that depends on nothing but names and contents."""
+    """A .tar.xz that depends only on names and contents."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name, data in files.items():

@@ -1,11 +1,11 @@
-"""Records what pahole prints of the types in fixtures/golden, for test_show.py: fixtures/show/expected.json.
+"""Records what pahole prints for the types in fixtures/golden, for test_show.py: fixtures/show/expected.json.
 
     python -m tools.golden.show_golden
 
-For each file the title of each struct and union (`struct pair`) and the start of the digest of its text; for some files
-the text itself, so that there is something to read; and in fixtures/show/functions the same of what pfunct prints of
-all functions. The programs in fixtures/show/options are compiled and encoded if they have not been, and the texts of
-all their types with many options written to expected.json there. pahole is that of tools/judge/reference.py.
+For each file, the title of each struct and union (`struct pair`) and the start of the digest of its text; for some
+files the text itself, for readers; and in fixtures/show/functions the same for what pfunct prints about all functions.
+The programs in fixtures/show/options are compiled and encoded unless they already are, and the texts of all their types
+with many options are written to expected.json there. pahole is that of tools/judge/reference.py.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ SELECTED = {
 
 
 def record_options() -> int:
-    """The texts of named types, with options: expected.json by file, options and name."""
+    """The texts of named types, with options: expected.json, by file, options and name."""
     folder = FOLDER / "options"
     found: dict[str, dict[str, dict[str, str]]] = {}
     for name, lists in OPTIONS.items():
@@ -149,7 +149,7 @@ def main() -> int:
             continue
         btf = BTF.from_file(path)
         if not any(btf.by_name(name, Kind.INT) for name in ("long int", "long", "long unsigned int", "unsigned long")):
-            continue  # pahole knows no size of pointers then, and takes it for 0
+            continue  # pahole then does not know the size of pointers, and takes 0
         text = by_pahole(str(path), None)
         rows = [
             [title(each), hashlib.sha256(each.encode("utf-8", "surrogateescape")).hexdigest()[:16]]

@@ -3,8 +3,8 @@
     python -m tools.golden.split_fixtures build       compile, ask the reference, write the manifest
     python -m tools.golden.split_fixtures verify      ask the reference again about the committed files
 
-For each target there is a small kernel, of which the reference makes the base, and modules that use it. What
-comes out is committed under `fixtures/split`: `bin`, `golden`, `manifest.json`.
+For each target there is a small kernel, from which the reference makes the base, and modules that use it. The output is
+committed in `fixtures/split`: `bin`, `golden`, `manifest.json`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ COMBINED = {
 }
 """Several files that become one BTF: their names, and whether on the base."""
 
-# The build of the kernel and of its modules; what is committed is named after the first.
+# The builds of the kernel and its modules; the committed files are named after the first.
 TARGETS = {
     "gcc": ("gcc O0 5 exe", "gcc O2 5 obj", MODULES),
     "clang": ("clang O2 4 exe", "clang O0 5 obj", MODULES | TAGS),
@@ -64,7 +64,7 @@ def make(units: list[str], build: str, out: Path) -> None:
 
 
 def facts(path: Path, data: bytes | None) -> dict[str, Any]:
-    """Writes a golden file; what the manifest says of it. No data, no file."""
+    """Writes a golden file, and returns its entry for the manifest. Without data there is no file."""
     if data is None:
         return {"file": None}
     (GOLDEN / path).write_bytes(data)
@@ -72,7 +72,7 @@ def facts(path: Path, data: bytes | None) -> dict[str, Any]:
 
 
 def ask(module: Path, base: Path) -> dict[str, Any]:
-    """The reference's answers about one module, as data by label."""
+    """The reference's answers for one module, as data by label."""
     distilled = oracle.run_in_place(module, f"{FEATURES},distilled_base", base)
     return {
         "split": oracle.run(module, FEATURES, options={"btf_base": str(base.absolute())}).data,
@@ -82,7 +82,7 @@ def ask(module: Path, base: Path) -> dict[str, Any]:
 
 
 def ask_combined(target: str, entry: dict[str, Any]) -> dict[str, bytes | None]:
-    """The reference's answers about several files at once, by name."""
+    """The reference's answers for several files at once, by name."""
     answers = {}
     for name, (modules, on_base) in COMBINED.items():
         paths = [BINARIES / (entry["elf"] if each == "kernel" else f"{each}.{target}.o") for each in modules]

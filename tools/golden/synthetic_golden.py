@@ -9,11 +9,12 @@
 The manifest has, for each case, the SHA-256 of the input, the features, and the outcome:
 
 * `btf`: the reference wrote NAME.btf;
-* `error`: it wrote nothing, or stopped decoding half-way; what it said is kept. pybtf must fail.
+* `error`: it wrote nothing, or stopped decoding half-way; its message is kept. pybtf must fail.
 
-A case on which the reference crashes or hangs does not belong here: the tool stops at it. The forms of one
-logical program (tests/builders/formsprogram.py) share one golden file per byte order; the tool makes sure that the
-reference agrees for every single variant, and stores one digest over all inputs."""
+A case on which the reference crashes or hangs does not belong here: the tool stops at it. The forms of one logical
+program (tests/builders/formsprogram.py) share one golden file per byte order. The tool checks that the reference agrees
+for every single variant, and stores one digest over all inputs.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ from tools.judge import oracle, reference
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / "fixtures" / "synthetic"
 
-#: Said on stderr when the reference gives up on a unit: what follows it is missing from the output.
+#: Printed on stderr when the reference gives up on a unit: what follows is missing from the output.
 GAVE_UP = "error decoding cu"
 
 
@@ -78,7 +79,7 @@ def forms() -> tuple[dict[str, Any], dict[str, bytes]]:
             if answer.data is None or answer.data != goldens.setdefault(order, answer.data):
                 sys.exit(f"{name}: the reference does not write what it writes for the others: {answer.stderr}")
             total += 1
-            if variant.compress is None:  # what zlib makes of it may change with its version
+            if variant.compress is None:  # zlib's output may change with its version
                 digest = digests.setdefault(flavour.machine, hashlib.sha256())
                 digest.update(formsprogram.build(flavour, variant))
     return {

@@ -1,9 +1,9 @@
-"""Compilers and linkers for the fixtures and the random programs: small, free-standing, repeatable output.
+"""Compilers and linkers for the fixtures and the random programs: their output is small, free-standing and repeatable.
 
 A *build* is written as a few words, `gcc O2 5 obj`: compiler, optimisation, DWARF version, form. Forms:
-`obj` is a relocatable file (one unit: as compiled; several: `ld -r` in the order given), `exe` a linked one
-without a C library, `lto` one linked with link-time optimisation, `thin` the same with clang's ThinLTO. A *unit* is
-a source with its own options: `39_b.c -DFULL`. A source `.rs` is compiled by rustc, whatever the compiler of the build.
+`obj` is a relocatable file (one unit: as compiled; several: `ld -r` in the given order), `exe` a linked one without a C
+library, `lto` one linked with link-time optimisation, `thin` the same with clang's ThinLTO. A *unit* is a source with
+its own options: `39_b.c -DFULL`. A `.rs` source is compiled by rustc, whatever the compiler of the build.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ LD_OPTIONS = [
 
 @dataclass(frozen=True)
 class Compiler:
-    """How to run one compiler for one target, and the linker that goes with it."""
+    """How to run one compiler for one target, and its linker."""
 
     argv: tuple[str, ...]
     ld: tuple[str, ...]
     objcopy: str = "objcopy"
 
     def available(self) -> bool:
-        """Whether compiler and linker are on this machine."""
+        """Whether compiler and linker are installed."""
         return bool(shutil.which(self.argv[0]) and shutil.which(self.ld[0]))
 
 
@@ -88,12 +88,12 @@ COMPILERS = {
 
 
 class BuildError(Exception):
-    """A compiler or linker failed; the text is the command and what it said."""
+    """A compiler or linker failed; the text is the command and its message."""
 
 
 @dataclass(frozen=True)
 class Build:
-    """One way to build: see the head of this file for its words."""
+    """One way to build; the start of this file explains its words."""
 
     compiler: str
     level: str
@@ -102,7 +102,7 @@ class Build:
 
     @classmethod
     def parse(cls, words: str) -> Build:
-        """Reads `gcc O2 5 obj`; ValueError if it is not of that shape."""
+        """Reads `gcc O2 5 obj`; ValueError if it has another form."""
         compiler, level, dwarf, form = words.split()
         if compiler not in COMPILERS or form not in {"obj", "exe", *LTO}:
             raise ValueError(f"not a build: {words}")
@@ -129,7 +129,7 @@ class Program:
 
 
 def call(argv: Sequence[str], cwd: Path) -> None:
-    """Runs a tool; BuildError with its words if it fails."""
+    """Runs a tool; BuildError with its message if it fails."""
     done = subprocess.run(argv, cwd=cwd, capture_output=True, text=True, check=False)
     if done.returncode:
         raise BuildError(f"{shlex.join(argv)}\n{done.stderr.strip()}")

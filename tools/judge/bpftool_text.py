@@ -23,7 +23,7 @@ POINTER = 8
 
 @dataclass
 class Record:
-    """A type: its kind, name, the words behind it, and its rows, each a name and words."""
+    """A type: its kind, its name, the words after it, and its rows, each a name and words."""
 
     id: int
     kind: str
@@ -37,7 +37,7 @@ class Record:
 
 @dataclass
 class Member:
-    """A member with its place: bits from the start of the outermost struct."""
+    """A member with its place, in bits from the start of the outermost struct."""
 
     path: str
     type: int
@@ -68,7 +68,7 @@ class Dump:
 
     @cached_property
     def named(self) -> dict[tuple[str, str], list[Record]]:
-        """By what it is listed as and its name."""
+        """By the word under which it is listed, and its name."""
         found: dict[tuple[str, str], list[Record]] = {}
         for each in self.types.values():
             if each.kind in KINDS and (each.name or KINDS[each.kind] == "enum"):
@@ -85,7 +85,7 @@ class Dump:
 
     @cached_property
     def places(self) -> dict[int, tuple[str, int]]:
-        """By id of a variable: its section and its size there."""
+        """By the id of a variable: its section and its size there."""
         return {
             int(words["type_id"]): (each.name, int(words["size"]))
             for each in self.types.values()
@@ -96,7 +96,7 @@ class Dump:
     # -- texts -----------------------------------------------------------------------------------------------
 
     def declare(self, id: int, inner: str = "") -> str:
-        """`inner` declared with the type, as C writes it."""
+        """`inner` declared with the type, as in C."""
         record = self.types.get(id)
         if record is None:
             return f"void {inner}".rstrip() if not inner.startswith("*") else f"void {inner}"
@@ -151,7 +151,7 @@ class Dump:
     # -- meanings --------------------------------------------------------------------------------------------
 
     def deep(self, id: int) -> str:
-        """A reference to the type, in full where it has no name."""
+        """A reference to the type, in full if it has no name."""
         record = self.types.get(id)
         if record is None:
             return "void"
@@ -175,7 +175,7 @@ class Dump:
         return f"{kind} {record.name} {self.deep(record.number('type_id'))}"
 
     def said(self, record: Record) -> str:
-        """All that is said of a type, apart from ids."""
+        """Everything that is said about a type, except ids."""
         match record.kind:
             case "STRUCT" | "UNION":
                 rows = [
@@ -210,7 +210,7 @@ class Dump:
     # -- members ---------------------------------------------------------------------------------------------
 
     def members(self, record: Record, path: str = "", offset: int = 0) -> list[Member]:
-        """All members, also those of nameless structs and unions inside."""
+        """All members, including those of nameless structs and unions inside."""
         found = []
         for name, row in record.rows:
             id, at = int(row["type_id"]), offset + int(row["bits_offset"])

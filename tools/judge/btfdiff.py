@@ -1,4 +1,4 @@
-"""Says in a few words where two BTF blobs first differ. Reads the format on its own, without pybtf.
+"""Says in a few words where two BTF blobs first differ. Reads the format without pybtf.
 
 python -m tools.judge.btfdiff OURS GOLDEN
 """
@@ -17,7 +17,7 @@ def _first(label: str, base: int, ours: list[str], golden: list[str]) -> str:
     for index, (mine, theirs) in enumerate(zip_longest(ours, golden)):
         if mine != theirs:
             mine, theirs = (side if side is not None else "(none)" for side in (mine, theirs))
-            # Show long records from just before the place where they part.
+            # Show long records from just before the place where they differ.
             same = next((i for i, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), 0)
             cut = max(0, same - 60)
             head = mine[:40] + " ... " if cut > 40 else mine[:cut]

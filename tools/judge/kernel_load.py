@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Load BTF into the running kernel: the strictest reader of BTF there is.
+"""Loads BTF into the running kernel, the strictest reader of BTF.
 
     python -m tools.judge.kernel_load FILE...
 
@@ -7,8 +7,8 @@ FILE is raw BTF, or an ELF file with `.BTF`. For each file one line says `accept
 kernel's reason, or `skipped: ` and why the kernel could not be asked. Exit status: 1 if any file was refused,
 or could not be read; else 0.
 
-Not every BTF can be judged: split BTF is loaded only with a kernel module, and BTF of another byte order
-or size of pointers is refused, because the kernel checks that members lie within their structs.
+Not every BTF can be judged: split BTF is loaded only with a kernel module, and BTF of another byte order or size of
+pointers is refused, because the kernel checks that members are inside their structs.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Verdict(Enum):
 
 
 class Answer(NamedTuple):
-    """What the kernel says. `detail`: the reason, with the end of the kernel's log if it is refused."""
+    """What the kernel says. `detail` is the reason, with the end of the kernel's log if the BTF is refused."""
 
     verdict: Verdict
     detail: str = ""
@@ -74,7 +74,7 @@ class _Attr(ctypes.Structure):
 
 
 def _load(data: bytes, log: ctypes.Array[ctypes.c_char] | None) -> int:
-    """Load and close again; 0 or an errno. With a `log`, the kernel writes there what it checked."""
+    """Loads and closes again; returns 0 or an errno. The kernel writes what it checks to `log`, if given."""
     libc = ctypes.CDLL(None, use_errno=True)
     attr = _Attr()
     copy = ctypes.create_string_buffer(data, len(data))
@@ -102,14 +102,14 @@ def _reason_to_skip(data: bytes) -> str:
         return "its byte order is not the machine's"
     try:
         pointer = BTF.from_bytes(data).pointer_size
-    except InputError:  # what the reader does not understand is for the kernel to judge
+    except InputError:  # the kernel judges what the reader does not understand
         return ""
     word = struct.calcsize("P")
     return f"its pointers have {pointer} bytes, the machine's {word}" if pointer != word else ""
 
 
 def kernel_load(data: bytes, log_lines: int = 12) -> Answer:
-    """Ask the running kernel about raw BTF. If it refuses, `log_lines` of its log's end tell why."""
+    """Asks the running kernel about raw BTF. If it refuses, the last `log_lines` lines of its log say why."""
     reason = _reason_to_skip(data)
     if reason:
         return Answer(Verdict.SKIPPED, reason)

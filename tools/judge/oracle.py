@@ -1,8 +1,8 @@
-"""Runs the reference on one input and keeps what it answered, by content.
+"""Runs the reference on one input, and keeps its answers by content.
 
-An answer depends on the bytes of the input and of the base, the features, the options and the version of the
-reference, on nothing else (the reference is deterministic with `reproducible_build`). So answers are kept under
-a digest of these in the cache, and asked for once.
+An answer depends only on the bytes of the input and of the base, the features, the options and the version of the
+reference (which is deterministic with `reproducible_build`). So answers are kept in the cache under a digest of these,
+and each is asked for once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ USUAL = (
 
 @dataclass(frozen=True)
 class Answer:
-    """What the reference did: the BTF it wrote (None: nothing), its exit status and what it said."""
+    """What the reference did: the BTF that it wrote (None: nothing), its exit status and its messages."""
 
     data: bytes | None
     status: int
@@ -36,8 +36,8 @@ class Answer:
 
 
 def clean_environment() -> dict[str, str]:
-    """The environment without what changes the reference's output, makes it ask the network, or has pybtf compile
-    its own modules in every run.
+    """The environment without variables that change the reference's output, make it use the network, or make pybtf
+    compile its own modules in every run.
     """
     drop = ("PAHOLE_LANG_EXCLUDE", "DEBUGINFOD_URLS", "LLVM_OBJCOPY", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
     return {name: value for name, value in os.environ.items() if name not in drop} | {"LC_ALL": "C"}
@@ -57,8 +57,8 @@ def run(
     timeout: float | None = None,
     more: Sequence[Path] = (),
 ) -> Answer:
-    """Asks the reference, without the cache. `options` are long options by name, as `lang_exclude`; `more` are
-    further files that go into the same BTF.
+    """Asks the reference, without the cache. `options` are long options by name, such as `lang_exclude`; `more` are
+    further files for the same BTF.
     """
     extra = [f"--{name}={value}" for name, value in (options or {}).items()]
     with tempfile.TemporaryDirectory(prefix="pybtf-ref-") as folder:
@@ -97,7 +97,7 @@ def digest(path: Path) -> str:
 
 
 def ask(path: Path, features: str, options: Mapping[str, str] | None = None, base: Path | None = None) -> Answer:
-    """The reference's answer, from the cache if it was asked before. `base`: with --btf_base."""
+    """The reference's answer, from the cache if it was asked before. `base` is for --btf_base."""
     question: list[object] = [digest(path), features, sorted((options or {}).items()), version_key()]
     if base is not None:
         question.append(digest(base))
@@ -107,8 +107,8 @@ def ask(path: Path, features: str, options: Mapping[str, str] | None = None, bas
 
 
 def run_in_place(path: Path, features: str, base: Path, beside: Sequence[Path] = ()) -> list[Answer]:
-    """Asks the reference to put BTF into a copy of an ELF file: its `.BTF`, and its `.BTF.base`. Files `beside` it, as
-    an alternate file is, are copied with it.
+    """Asks the reference to put BTF into a copy of an ELF file; returns `.BTF` and `.BTF.base`. Files `beside` it, such
+    as an alternate file, are copied, too.
     """
     from elftools.elf.elffile import ELFFile
 
@@ -128,7 +128,7 @@ def run_in_place(path: Path, features: str, base: Path, beside: Sequence[Path] =
 
 
 def ask_in_place(path: Path, features: str, base: Path) -> dict[str, bytes]:
-    """As `run_in_place`, from the cache if it was asked before: the sections that were made."""
+    """Like `run_in_place`, but from the cache if it was asked before; returns the sections."""
     question = [digest(path), features, "in place", version_key(), digest(base)]
     answers: list[Answer] = []
 
@@ -162,7 +162,7 @@ def _remembered(question: list[object] | list[str], work: Callable[[], Answer]) 
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Writes a file that other processes see whole or not at all."""
+    """Writes a file that other processes see complete or not at all."""
     stage = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
     stage.write_bytes(data)
     stage.replace(path)

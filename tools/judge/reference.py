@@ -8,10 +8,10 @@
     python -m tools.judge.reference versions              print what is there, as JSON
 
 Nothing is installed. apt is pointed at a private folder (lists, cache, an empty package database) under
-`.cache/` of the checkout, or `$PYBTF_CACHE`, with one source line: the suite wanted, on the mirror this
-machine's own apt configuration names. Packages are checked by apt as always: against the Debian archive
-keys of this machine; an unsigned or unknown mirror is a failure, not a warning. Packages are unpacked with
-`dpkg-deb -x`, and the reference runs with the C library of its own suite.
+`.cache/` of the checkout, or `$PYBTF_CACHE`, with one source line: the requested suite on the mirror that this
+machine's own apt configuration names. apt checks packages as usual against the Debian archive keys of this machine; an
+unsigned or unknown mirror is a failure, not a warning. Packages are unpacked with `dpkg-deb -x`, and the reference runs
+with the C library of its own suite.
 
 `PYBTF_REFERENCE`, `PYBTF_BPFTOOL` (commands) and `PYBTF_KERNELS` (a folder with NAME/vmlinux, NAME/modules) are used
 instead, if set.
@@ -48,7 +48,7 @@ BPFTOOL_PACKAGES = ("bpftool", "libelf1t64", "libc6", "zlib1g", "libzstd1", "lib
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel as Debian ships it: `package` is the one that depends on the newest image with debug data."""
+    """A kernel of Debian: `package` depends on the newest image with debug data."""
 
     suite: str
     arch: str
@@ -66,7 +66,7 @@ KERNELS = {
     "6.1-full-amd64": Kernel("bookworm", "amd64", "linux-image-amd64-dbg"),
     "6.12-full-amd64": Kernel("trixie", "amd64", "linux-image-amd64-dbg"),
     "6.1-i386-pae": Kernel("bookworm", "i386", "linux-image-686-pae-dbg"),
-    # sid moves: `package.json` beside a kernel says which version was fetched.
+    # sid changes: `package.json` beside a kernel says which version was fetched.
     "sid-amd64": Kernel("sid", "amd64", "linux-image-cloud-amd64-dbg"),
     "sid-full-amd64": Kernel("sid", "amd64", "linux-image-amd64-dbg"),
     "sid-arm64-16k": Kernel("sid", "arm64", "linux-image-arm64-16k-dbg"),
@@ -75,13 +75,13 @@ KERNELS = {
 
 
 class Unavailable(Exception):
-    """The reference or a kernel cannot be had here; the text says why."""
+    """The reference or a kernel is not available; the text says why."""
 
 
 def known(name: str) -> Kernel:
-    """One of KERNELS, or any other that Debian has: SUITE/ARCHITECTURE/PACKAGE.
+    """One of KERNELS, or any other kernel of Debian: SUITE/ARCHITECTURE/PACKAGE.
 
-    :raises Unavailable: neither.
+    :raises Unavailable: it is neither.
     """
     parts = name.split("/")
     if name in KERNELS:
@@ -92,13 +92,13 @@ def known(name: str) -> Kernel:
 
 
 def cache_root() -> Path:
-    """The private folder of everything fetched or computed by the tools."""
+    """The private folder for everything that the tools fetch or compute."""
     return Path(os.environ.get("PYBTF_CACHE") or CHECKOUT / ".cache").absolute()
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """One fetch at a time per folder, also between processes."""
+    """One fetch at a time per folder, even between processes."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / ".lock", "w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -106,7 +106,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def _run(argv: Sequence[str], env: dict[str, str] | None = None, cwd: Path | None = None) -> str:
-    """Standard output of a command; Unavailable with its own words (without addresses) if it fails."""
+    """Standard output of a command; Unavailable with its message (without addresses) if it fails."""
     try:
         done = subprocess.run(argv, env=env, cwd=cwd, capture_output=True, text=True, check=False)
     except OSError as error:
@@ -120,7 +120,7 @@ def _run(argv: Sequence[str], env: dict[str, str] | None = None, cwd: Path | Non
 
 
 def mirror() -> str:
-    """The address of the Debian archive, as this machine's apt configuration names it."""
+    """The address of the Debian archive in this machine's apt configuration."""
     rows = _run(["apt-get", "indextargets", "--format", "$(LABEL)|$(REPO_URI)"]).splitlines()
     targets = [row.partition("|")[::2] for row in rows]
     ours = [uri for label, uri in targets if label == "Debian"]
@@ -132,7 +132,7 @@ def mirror() -> str:
 
 
 def reachable() -> bool:
-    """Whether the Debian archive answers, so that what can't be fetched has another reason."""
+    """Whether the Debian archive answers; if so, a failed fetch has another reason."""
     try:
         with urllib.request.urlopen(f"{mirror().rstrip('/')}/dists/", timeout=30):
             return True
@@ -164,7 +164,7 @@ class PrivateApt:
         lines = [f'{key} "{value}";' for key, value in settings.items()]
         lines.append(f'APT::Architectures {{ "{arch}"; }};')
         if os.geteuid() == 0:
-            lines.append('APT::Sandbox::User "root";')  # _apt may not write into this folder
+            lines.append('APT::Sandbox::User "root";')  # the user _apt may not write to this folder
         (self.folder / "apt.conf").write_text("\n".join(lines) + "\n")
         self.env = {**os.environ, "APT_CONFIG": str(self.folder / "apt.conf"), "LC_ALL": "C"}
         self._call("apt-get", "-q", "update")
@@ -173,16 +173,17 @@ class PrivateApt:
         return _run(argv, self.env, cwd)
 
     def resolve(self, package: str) -> str:
-        """The package with the debug data that a meta package depends on; itself if it is none."""
+        """The package with debug data that a meta package depends on, or the package itself if it is no meta package.
+        """
         found = self.depends(package, r"(\S+-dbg)\b")
         return found[0] if found else package
 
     def depends(self, package: str, pattern: str) -> list[str]:
-        """What the pattern's group is of each package that `package` depends on."""
+        """The pattern's group for each package that `package` depends on."""
         return re.findall(f"Depends: {pattern}", self._call("apt-cache", "depends", package))
 
     def download(self, packages: Sequence[str], folder: Path) -> list[Path]:
-        """Verified .deb files of these packages, in `folder`."""
+        """Downloads verified .deb files of these packages into `folder`."""
         folder.mkdir(parents=True, exist_ok=True)
         self._call("apt-get", "-q", "download", *packages, cwd=folder)
         return sorted(folder.glob("*.deb"))
@@ -210,7 +211,7 @@ def _fetch_packages(packages: Sequence[str], target: Path) -> None:
 def pahole() -> list[str]:
     """The start of a command line that runs the reference.
 
-    :raises Unavailable: it is neither named by PYBTF_REFERENCE, nor fetched, nor can be fetched.
+    :raises Unavailable: PYBTF_REFERENCE does not name it, and it is not fetched and cannot be fetched.
     """
     if named := os.environ.get("PYBTF_REFERENCE"):
         return shlex.split(named)
@@ -218,27 +219,27 @@ def pahole() -> list[str]:
 
 
 def bpftool() -> list[str]:
-    """The start of a command line that runs bpftool. Raises as `pahole`; PYBTF_BPFTOOL names another."""
+    """The start of a command line that runs bpftool. Raises like `pahole`; PYBTF_BPFTOOL names another one."""
     if named := os.environ.get("PYBTF_BPFTOOL"):
         return shlex.split(named)
     return _program("bpftool", BPFTOOL_PACKAGES, "usr/sbin/bpftool")
 
 
 def resolve_btfids() -> list[str]:
-    """The start of a command line that runs what kernels since 7.0 sort BTF with. Raises as `pahole`."""
+    """The start of a command line that runs resolve_btfids, which sorts BTF since 7.0. Raises like `pahole`."""
     if named := os.environ.get("PYBTF_RESOLVE_BTFIDS"):
         return shlex.split(named)
     return _program("kbuild", _kbuild_packages, "usr/lib/linux-kbuild-*/tools/bpf/resolve_btfids/resolve_btfids")
 
 
 def _kbuild_packages() -> Sequence[str]:
-    """The newest kernel's tools, whose package is named after its version."""
+    """The tools of the newest kernel; their package is named after its version."""
     headers = PrivateApt(REFERENCE_SUITE, "amd64").depends("linux-headers-amd64", r"linux-headers-(\S+)-amd64")
     return (f"linux-kbuild-{headers[0]}", *KBUILD_LIBRARIES)
 
 
 def judges() -> Path:
-    """A folder with commands that tests look for on the PATH: bpftool. Fetches pahole, too. Raises as `pahole`."""
+    """A folder with commands that tests look for on the PATH: bpftool. Fetches pahole, too. Raises like `pahole`."""
     pahole()
     folder = cache_root() / "judges"
     folder.mkdir(parents=True, exist_ok=True)
@@ -249,7 +250,7 @@ def judges() -> Path:
 
 
 def _program(folder: str, packages: Sequence[str] | Callable[[], Sequence[str]], path: str) -> list[str]:
-    """Runs a program of these packages, fetched into a folder of the cache, with the loader of its own suite.
+    """Runs a program of these packages, which are fetched into a folder of the cache, with the loader of its own suite.
 
     `path` may be a pattern.
     """
@@ -266,12 +267,12 @@ def _program(folder: str, packages: Sequence[str] | Callable[[], Sequence[str]],
 
 
 def bpftool_version() -> str:
-    """What `bpftool version` says in its first line."""
+    """The first line of `bpftool version`."""
     return _run([*bpftool(), "version"]).splitlines()[0]
 
 
 def pahole_versions() -> dict[str, str]:
-    """What the reference is: its own version, and the versions of its packages where it was fetched."""
+    """The reference's own version, and the versions of its packages if it was fetched."""
     answer = {"version": _run([*pahole(), "--version"]).strip()}
     record = cache_root() / "reference" / "versions.json"
     if not os.environ.get("PYBTF_REFERENCE") and record.exists():
@@ -280,7 +281,7 @@ def pahole_versions() -> dict[str, str]:
 
 
 def _extract_vmlinux(deb: Path, stage: Path) -> Path:
-    """Takes the one kernel image out of a package, without unpacking its thousands of modules to disk."""
+    """Takes the only kernel image out of a package, without unpacking its thousands of modules to disk."""
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(deb)], stdout=subprocess.PIPE) as source:
         taken = subprocess.run(
             ["tar", "-x", "-C", str(stage), "--wildcards", "*/vmlinux*"], stdin=source.stdout, check=False
@@ -309,9 +310,9 @@ def _fetch_kernel(kernel: Kernel, target: Path) -> None:
 
 
 def kernel(name: str) -> Path:
-    """The vmlinux of a kernel by its name, see `known`.
+    """The vmlinux of a kernel by its name; see `known`.
 
-    :raises Unavailable: unknown name, or not there and not to be fetched.
+    :raises Unavailable: the name is unknown, or the kernel is missing and cannot be fetched.
     """
     wanted, name = known(name), name.replace("/", "_")
     if named := os.environ.get("PYBTF_KERNELS"):
@@ -327,7 +328,7 @@ def kernel(name: str) -> Path:
 
 
 def package(name: str) -> dict[str, str]:
-    """The `package` that a kernel was taken out of, and its `version`. Raises as `kernel`."""
+    """The `package` that a kernel comes from, and its `version`. Raises like `kernel`."""
     return dict(json.loads(kernel(name).with_name("package.json").read_text()))
 
 
@@ -348,7 +349,7 @@ def _fetch_modules(kernel: Kernel, target: Path) -> None:
 def modules(name: str) -> list[Path]:
     """The modules of a kernel with their DWARF, by name.
 
-    :raises Unavailable: unknown name, or not there and not to be fetched.
+    :raises Unavailable: the name is unknown, or the modules are missing and cannot be fetched.
     """
     wanted, name = known(name), name.replace("/", "_")
     if named := os.environ.get("PYBTF_KERNELS"):
@@ -367,7 +368,7 @@ def modules(name: str) -> list[Path]:
 def shipped(name: str) -> list[Path]:
     """Some modules of a kernel as users get them: dummy.ko and those of net/sched.
 
-    :raises Unavailable: as `modules`.
+    :raises Unavailable: as in `modules`.
     """
     target = cache_root() / "shipped" / name.replace("/", "_")
     with locked(cache_root() / "shipped"):
@@ -377,7 +378,7 @@ def shipped(name: str) -> list[Path]:
 
 
 def _fetch_shipped(kernel: Kernel, image: str, target: Path) -> None:
-    """Takes them out of the image's package, or of that with its modules."""
+    """Takes them out of the image's package, or out of that with its modules."""
     stage = target.with_name(target.name + ".part")
     shutil.rmtree(stage, ignore_errors=True)
     apt = PrivateApt(kernel.suite, kernel.arch)

@@ -1,4 +1,4 @@
-"""Runs pybtf on one file for the comparing tools, so that no crash or hang of it ends the tool."""
+"""Runs pybtf on one file for the comparing tools, so that a crash or hang does not end the tool."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 class Outcome:
     """What pybtf did: its BTF, or (data None) what went wrong, in a line.
 
-    `refused` tells its own clear errors from crashes, hangs and tracebacks.
+    `refused` distinguishes its own clear errors from crashes, hangs and tracebacks.
     """
 
     data: bytes | None
@@ -44,7 +44,7 @@ def _encode(path: Path, features: str, jobs: int, options: dict[str, Any]) -> Ou
 
 
 def isolated(work: Callable[[], Outcome], timeout: float) -> Outcome:
-    """Does the work in a child process; its crash or hang becomes an outcome."""
+    """Does the work in a child process, whose crash or hang becomes an outcome."""
     readable, writable = os.pipe()
     child = os.fork()
     if child == 0:
@@ -76,5 +76,5 @@ def isolated(work: Callable[[], Outcome], timeout: float) -> Outcome:
 
 
 def encode(path: Path, features: str, jobs: int, timeout: float = 60, **options: Any) -> Outcome:
-    """pybtf's answer for a file, from a child process. `options` are others of `pybtf.encode`."""
+    """pybtf's answer for a file, from a child process. `options` are further ones of `pybtf.encode`."""
     return isolated(lambda: _encode(path, features, jobs, options), timeout)

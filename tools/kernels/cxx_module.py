@@ -1,6 +1,6 @@
-"""A module outside of the kernel's tree with a part in C++, whose BTF `pybtf encode --degrade` makes.
+"""An out-of-tree module with a part in C++, whose BTF comes from `pybtf encode --degrade`.
 
-The kernel's build compiles and links it (`kernel_build/cxx`). Its step for BTF is left out, because that refuses
+The kernel's build compiles and links it (`kernel_build/cxx`). The build's BTF step is left out, because it refuses
 references; `pybtf encode --degrade` runs afterwards.
 """
 
@@ -16,7 +16,7 @@ DONE_WITH_LOSSES = 3
 
 
 def build(place: Place, settings: Settings, pybtf: Path) -> tuple[Path, list[str]]:
-    """The module, and what is not as it should be: without --degrade it has to be refused, with it taken."""
+    """Builds the module; returns what is wrong. Without --degrade it must be refused, and with it accepted."""
     folder = place.folder / f"{place.name or 'build'}-cxx"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(HOME / "cxx", folder)

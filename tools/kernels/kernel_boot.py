@@ -1,7 +1,7 @@
-"""Boots a kernel under qemu, loads modules, and brings back what it shows of its BTF.
+"""Boots a kernel under qemu, loads modules, and returns what the kernel shows of its BTF.
 
-The guest is emulated (no KVM is needed) and has no disk, no network and no firmware but the bundled one. Its only files
-are busybox, the modules and `kernel_build/init`, which ends by a reset, at which qemu exits.
+The guest is emulated (without KVM) and has no disk, no network and only the bundled firmware. Its only files
+are busybox, the modules and `kernel_build/init`, which ends with a reset, on which qemu exits.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ MEGABYTES = 512
 
 
 class BootFailed(Exception):
-    """The guest did not come to its end; the text has the last lines of its console."""
+    """The guest did not finish; the text has the last lines of its console."""
 
 
 @dataclass
 class Seen:
-    """What the guest showed. Values are SHA-256 of the files in /sys/kernel/btf, or words that say what is wrong."""
+    """What the guest showed. Values are the SHA-256 of the files in /sys/kernel/btf, or words that say what is
+    wrong.
+    """
 
     release: str = ""
     vmlinux: str = ""
@@ -33,18 +35,18 @@ class Seen:
     console: list[str] = field(default_factory=list)
 
     def complaints(self) -> list[str]:
-        """Lines of the kernel's log that a kernel with good BTF does not have."""
+        """Lines in the kernel's log that a kernel with good BTF does not print."""
         words = re.compile(r"BPF:|btf:|BTF|WARNING:|BUG:|Oops|failed to validate|Call Trace", re.IGNORECASE)
         return [line for line in self.console if words.search(line) and not line.startswith("KBC ")]
 
 
 def name_of(module: Path) -> str:
-    """What a module is called once it is loaded."""
+    """The name of a module once it is loaded."""
     return module.stem.replace("-", "_")
 
 
 def in_order(modules: Sequence[Path]) -> list[Path]:
-    """The modules, each after those it needs."""
+    """The modules, each after those that it needs."""
     by_name = {name_of(module): module for module in modules}
     done: dict[str, Path] = {}
 
@@ -64,7 +66,9 @@ def in_order(modules: Sequence[Path]) -> list[Path]:
 
 
 def initramfs(gen_init_cpio: Path, modules: Sequence[Path], parameters: dict[str, str], folder: Path) -> Path:
-    """Makes the archive that the guest starts from, with the kernel's own tool: device nodes need no privilege then."""
+    """Makes the archive from which the guest starts, with the kernel's own tool, so that device nodes need no
+    privilege.
+    """
     busybox = shutil.which("busybox")
     if busybox is None:
         raise BootFailed("busybox is not installed")
@@ -90,7 +94,7 @@ def initramfs(gen_init_cpio: Path, modules: Sequence[Path], parameters: dict[str
 
 
 def boot(image: Path, archive: Path, timeout: float = 600) -> Seen:
-    """Starts the kernel and waits for its end. Raises `BootFailed` if it does not come to it in time."""
+    """Starts the kernel and waits for its end. Raises `BootFailed` if it does not end in time."""
     argv = [
         "qemu-system-x86_64", "-accel", "tcg", "-smp", str(CPUS), "-m", str(MEGABYTES), "-nodefaults", "-display",
         "none", "-no-reboot", "-serial", "stdio", "-kernel", str(image), "-initrd", str(archive),
@@ -117,7 +121,7 @@ def boot(image: Path, archive: Path, timeout: float = 600) -> Seen:
 
 
 def _read(seen: Seen) -> bool:
-    """Fills in what the lines say; whether the last one is there."""
+    """Fills in what the lines say; returns whether the last one is there."""
     for line in seen.console:
         match line.split():
             case ["KBC", "end"]:

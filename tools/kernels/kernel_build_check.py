@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds Linux with `PAHOLE=pybtf-pahole`, compares all BTF with pahole's, boots the kernel and looks at its BTF there.
+"""Builds Linux with `PAHOLE=pybtf-pahole`, compares all BTF with pahole's, boots the kernel and checks its BTF there.
 
     python -m tools.kernels.kernel_build_check                      all versions that there are
     python -m tools.kernels.kernel_build_check --jobs 4 7.2
@@ -11,19 +11,19 @@ For each version, in this order:
 
 1. the source package of Debian is fetched (see reference.py) and unpacked;
 2. a kernel with BTF and more than ten modules is configured (tinyconfig and `kernel_build/fragment.config`) and built,
-   and a module outside of its tree (`kernel_build/external`). make is given `kernel_build/recorder.sh` as PAHOLE, which
-   keeps what each encoding starts from and runs the program under test;
-3. pahole 1.32 does each of these encodings again: same arguments, same base, a copy of the same input. All BTF must be
-   the same, byte for byte. `-j` is left out, because without it pahole's output depends on nothing but its input;
-4. the kernel is booted under qemu, and all modules are loaded. The BTF that it shows of itself and of each module must
-   be that in the files. (Of a module with a distilled base it shows what it made of it: only that there is some is
+   and an out-of-tree module (`kernel_build/external`). PAHOLE is `kernel_build/recorder.sh`, which keeps the input of
+   each encoding and runs the program under test;
+3. pahole 1.32 repeats each of these encodings: same arguments, same base, a copy of the same input. All BTF must be the
+   same, byte for byte. `-j` is left out, because pahole's output then depends only on its input;
+4. the kernel is booted under qemu, and all modules are loaded. The BTF that it shows for itself and for each module
+   must be that in the files. (For a module with a distilled base it shows the relocated BTF, so only its existence is
    checked.)
 
-While make runs, threads of the program under test are counted: never may there be more than make's jobs.
+While make runs, the threads of the program under test are counted: there may never be more than make's jobs.
 
 Needs make, gcc (or clang, lld and llvm), bc, bison, flex, libelf-dev, libssl-dev, cpio, kmod, qemu-system-x86,
-busybox-static. Object files in FOLDER are used again; all that has to do with BTF is always made anew. Exit status: 1
-if anything was not as it should be.
+busybox-static. Object files in FOLDER are reused; everything that concerns BTF is always made again. Exit status: 1 if
+anything is wrong.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ PARAMETERS = {"i2c_stub": "chip_addr=0x50"}
 
 REPRODUCIBLE = {
     "KBUILD_BUILD_TIMESTAMP": "2026-01-01",
-    "KBUILD_BUILD_VERSION": "1",  # else each build counts, and the number is in the type of `linux_banner`
+    "KBUILD_BUILD_VERSION": "1",  # otherwise each build counts, and the number is in the type of `linux_banner`
     "KBUILD_BUILD_USER": "check",
     "KBUILD_BUILD_HOST": "check",
 }
@@ -67,12 +67,12 @@ NOT_PASSED_ON = ("MAKEFLAGS", "MAKELEVEL", "PAHOLE", "PAHOLE_FLAGS", "PAHOLE_LAN
 
 
 class Failed(Exception):
-    """The check cannot go on."""
+    """The check cannot continue."""
 
 
 @dataclass
 class Place:
-    """Where things are, for one version, or one of several builds of it."""
+    """The places of files for one version, or for one of several builds of it."""
 
     version: str
     folder: Path
@@ -123,7 +123,7 @@ class Settings:
 
 
 def fetch(place: Place) -> None:
-    """Source package and its contents; complete or not at all."""
+    """Fetches the source package and unpacks it; complete or not at all."""
     if place.source.exists():
         return
     stage = place.folder / "source.part"
@@ -141,7 +141,7 @@ def fetch(place: Place) -> None:
 
 
 def make(place: Place, settings: Settings, *arguments: str) -> None:
-    """Runs make, with its output in the log. Raises Failed with the log's end."""
+    """Runs make, with its output in the log. Raises Failed with the end of the log."""
     variables = [f"O={place.build}", f"PAHOLE={settings.pahole}", *([f"CC={settings.cc}"] if settings.cc else [])]
     argv = ["make", "-s", f"-j{settings.jobs}", "-C", str(place.source), *variables, *settings.variables, *arguments]
     environment = {name: value for name, value in os.environ.items() if name not in NOT_PASSED_ON}
@@ -156,8 +156,8 @@ def make(place: Place, settings: Settings, *arguments: str) -> None:
 
 
 def _call(argv: list[str], environment: dict[str, str], log: IO[str]) -> int:
-    """The exit status of a command. If this process is interrupted, all that the command started is ended, too: make's
-    children would go on, and write into the same folder as those of the next make.
+    """The exit status of a command. If this process is interrupted, everything that the command started is ended, too.
+    Otherwise make's children would continue and write to the same folder as those of the next make.
     """
     with subprocess.Popen(
         argv, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0
@@ -170,7 +170,7 @@ def _call(argv: list[str], environment: dict[str, str], log: IO[str]) -> int:
 
 
 def configure(place: Place, settings: Settings) -> None:
-    """Writes .config; Failed if Kconfig dropped any line of the fragments about what there is in this version."""
+    """Writes .config; Failed if Kconfig drops any line of the fragments about options that this version has."""
     fragment = "".join(path.read_text() for path in settings.fragments)
     make(place, settings, "tinyconfig")
     config = place.build / ".config"
@@ -190,7 +190,7 @@ def configure(place: Place, settings: Settings) -> None:
 
 
 def forget_btf(place: Place) -> None:
-    """Removes all that BTF goes into, so that it is made anew."""
+    """Removes all files that contain BTF, so that they are made again."""
     shutil.rmtree(place.records, ignore_errors=True)
     place.records.mkdir(parents=True)
     shutil.rmtree(place.external, ignore_errors=True)
@@ -221,14 +221,14 @@ class Watch:
 
     def _run(self) -> None:
         quiet = 0.0
-        while not self._end.wait(0.02 if quiet < 2 else 0.25):  # often when there is something to see
+        while not self._end.wait(0.02 if quiet < 2 else 0.25):  # often while there is something to see
             now = sum(self._threads())
             quiet = 0.0 if now else quiet + 0.02
             self.samples += bool(now)
             self.most = max(self.most, now)
 
     def _threads(self) -> Iterator[int]:
-        """Of each process that encodes, how many threads are running or wait for the disk."""
+        """For each process that encodes, how many threads are running or waiting for the disk."""
         for process in os.scandir("/proc"):
             if not process.name.isdecimal():
                 continue
@@ -246,7 +246,7 @@ class Watch:
 
 
 def section(path: Path, name: str) -> bytes | None:
-    """A section's bytes as pyelftools sees them, None if there is none. pybtf's own reader is not asked."""
+    """A section's bytes as pyelftools sees them, or None if there is none. pybtf's own reader is not used."""
     with open(path, "rb") as handle:
         found = ELFFile(handle).get_section_by_name(name)
         return None if found is None else bytes(found.data())
@@ -254,7 +254,7 @@ def section(path: Path, name: str) -> bytes | None:
 
 @dataclass
 class Record:
-    """One encoding that the build asked for."""
+    """One encoding that the build requests."""
 
     folder: Path
 
@@ -301,12 +301,12 @@ class Record:
 
 
 def by_module(place: Place) -> list[Record]:
-    """The encodings that a build asked for, by the name of the file."""
+    """The encodings that a build requests, by the name of the file."""
     return sorted((Record(folder) for folder in place.records.iterdir()), key=lambda record: record.name)
 
 
 def compare(place: Place) -> list[str]:
-    """Does all recorded encodings again with pahole. Prints a line for each; the names of those that differ."""
+    """Repeats all recorded encodings with pahole. Prints a line for each; returns the names of those that differ."""
     records = by_module(place)
     names = {record.name for record in records}
     wrong = [f"{path.name}: was never encoded" for path in place.modules() if path.name not in names]
@@ -324,7 +324,7 @@ def compare(place: Place) -> list[str]:
 
 
 def look(place: Place, *others: Path) -> list[str]:
-    """Boots the kernel with its modules and others; what is not as it should be there."""
+    """Boots the kernel with its modules and others; returns what is wrong there."""
     modules = [*place.modules(), *others]
     archive = kernel_boot.initramfs(place.build / "usr/gen_init_cpio", modules, PARAMETERS, place.folder)
     seen = kernel_boot.boot(place.build / "arch/x86/boot/bzImage", archive)
@@ -348,7 +348,7 @@ def digest(data: bytes | None) -> str:
 
 
 def check(place: Place, settings: Settings) -> list[str]:
-    """Everything, for one version; what is not as it should be."""
+    """Checks everything for one version; returns what is wrong."""
     place.folder.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
 
@@ -374,7 +374,7 @@ def check(place: Place, settings: Settings) -> list[str]:
 
 
 def run(parser: argparse.ArgumentParser, versions: Sequence[str], check: Callable[[str], list[str]]) -> int:
-    """Checks these versions, or all, and prints what is not as it should be; the exit status."""
+    """Checks these versions, or all, and prints what is wrong; returns the exit status."""
     if unknown := set(versions) - set(SUITES):
         parser.error(f"no kernel {', '.join(unknown)}; there are {', '.join(SUITES)}")
     failures = 0

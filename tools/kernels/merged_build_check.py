@@ -8,21 +8,21 @@
 
 For each version, in this order:
 
-1. source and configuration are those of kernel_build_check.py. Two builds are made of them: `dwarf` by make alone,
+1. source and configuration are those of kernel_build_check.py. They are built twice: `dwarf` by make alone,
    `values` with `CC="pybtf cc --strip-dwarf ... -- gcc"`, both with `PAHOLE=pybtf-pahole`;
-2. of the first, pahole 1.32 does each encoding again: the same bytes;
-3. `.BTF` (and `.BTF.base`) of vmlinux and of all modules are the same in both, the linked files of the second have
-   no DWARF, and `pybtf verify` takes all of it;
-4. a module with a part in C++ is built, and gets BTF by `pybtf encode --degrade` (cxx_module.py);
-5. the kernel of the second is booted under qemu with all modules: it shows the BTF that is in the files;
-6. with --rounds, mm/vmscan.c is edited and make is called again, for both in turns: first a struct and a function are
-   put behind its end, others each round, then the body of this function becomes longer. The BTF has to be the same in
-   both, each time. Printed for each: seconds and peak memory of the links and of the BTF step, which in the second has
-   a cache, and seconds of the whole. With --ccache, a third build, of values, from nothing, has to give the bytes of
+2. pahole 1.32 repeats each encoding of the first: the bytes must be the same;
+3. `.BTF` (and `.BTF.base`) of vmlinux and of all modules are the same in both, the linked files of the second have no
+   DWARF, and `pybtf verify` accepts all BTF;
+4. a module with a part in C++ is built, and gets BTF from `pybtf encode --degrade` (cxx_module.py);
+5. the kernel of the second is booted under qemu with all modules: it shows the BTF in the files;
+6. with --rounds, mm/vmscan.c is edited and make runs again, for both in turns: first a struct and a function are
+   appended, different ones each round, then the body of this function becomes longer. The BTF must be the same in both,
+   each time. For each, it prints seconds and peak memory of the links and of the BTF step, which in the second has a
+   cache, and seconds of the whole. With --ccache, a third build, with values and from scratch, must give the bytes of
    the last edit.
 
-Needs what kernel_build_check.py needs, /usr/bin/time, and ccache, clang and lld as asked for. Exit status: 1 if
-anything was not as it should be.
+Needs what kernel_build_check.py needs, /usr/bin/time, and ccache, clang and lld if the options use them. Exit status: 1
+if anything is wrong.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ SECTION = ".debug_weaknames"
 
 @dataclass
 class Step:
-    """A program that make ran: seconds of wall and CPU, peak memory in KiB."""
+    """A program that make ran: wall and CPU seconds, peak memory in KiB."""
 
     wall: float
     cpu: float
@@ -92,7 +92,7 @@ class Step:
 
     @property
     def what(self) -> str:
-        """Which step of a kernel's build it is; "" for those that are not looked at."""
+        """Which step of a kernel's build it is; "" for steps that do not matter."""
         words = self.command.split()
         if words[0] == "pybtf-pahole" and "-J" in words:
             return "BTF" if "--btf_base" not in self.command else "BTF of modules"
@@ -116,15 +116,15 @@ class Build:
         make(self.place, self.settings, f"M={self.place.external}", "modules")
 
     def anew(self) -> None:
-        """After a change that make does not see for the module outside of the tree. (If only the command is another,
-        it links the module again, and leaves out BTF.)
+        """For a change that make does not see in the out-of-tree module. (If only the command differs, make links the
+        module again and leaves out BTF.)
         """
         for module in self.place.external.glob("*.ko"):
             module.unlink()
         self.everything()
 
     def files(self) -> dict[str, Path]:
-        """What has BTF, by name."""
+        """The files with BTF, by name."""
         return {"vmlinux": self.place.build / "vmlinux"} | {path.name: path for path in self.place.modules()}
 
     def btf(self) -> dict[str, tuple[bytes | None, bytes | None]]:
@@ -134,7 +134,9 @@ class Build:
 
 
 def dwarf_bytes(path: Path) -> int:
-    """The size of DWARF in a file, without the heads of line tables: clang's assembler makes one for each source."""
+    """The size of DWARF in a file, without the headers of line tables, because clang's assembler makes one for each
+    source.
+    """
     with open(path, "rb") as handle:
         elf = ELFFile(handle)
         names = (".debug_info", ".debug_abbrev", ".debug_str", ".debug_loclists", ".debug_rnglists")
@@ -157,7 +159,7 @@ def line_program_bytes(lines: bytes) -> int:
 
 
 def same(one: Build, other: Build) -> list[str]:
-    """Compares what has BTF in two builds."""
+    """Compares the files with BTF in two builds."""
     first, second = one.btf(), other.btf()
     wrong = [f"only one build has {name}" for name in first.keys() ^ second.keys()]
     alike = [name for name in first if name in second and first[name] == second[name] and first[name][0]]
@@ -168,12 +170,12 @@ def same(one: Build, other: Build) -> list[str]:
 
 
 def without_dwarf(build: Build) -> list[str]:
-    """What still has DWARF in the build that should have none."""
+    """The files that still have DWARF in the build that should have none."""
     return [f"{name}: {size} bytes of DWARF" for name, path in build.files().items() if (size := dwarf_bytes(path))]
 
 
 def verified(build: Build, pybtf: Path) -> list[str]:
-    """What `pybtf verify` says against the BTF."""
+    """What `pybtf verify` reports about the BTF."""
     wrong = []
     for name, path in build.files().items():
         base = [] if name == "vmlinux" else ["--base", str(build.place.build / "vmlinux")]
@@ -188,7 +190,7 @@ def verified(build: Build, pybtf: Path) -> list[str]:
 
 @contextmanager
 def edited(source: Path, number: int, more: str) -> Iterator[None]:
-    """The source with something behind its end; afterwards it is what it was."""
+    """The source with something appended; afterwards it is restored."""
     original = source.read_bytes()
     try:
         edit = EDIT.format(round=number, size=number + 3, more=more.format(round=number))
@@ -199,7 +201,7 @@ def edited(source: Path, number: int, more: str) -> Iterator[None]:
 
 
 def again(build: Build, number: int, what: str) -> None:
-    """Calls make after an edit, and prints what its steps took; the row of a table in Markdown."""
+    """Calls make after an edit, and prints what its steps took; returns the row of a Markdown table."""
     times = build.place.folder / "times"
     times.unlink(missing_ok=True)
     os.environ["KBC_TIMES"] = str(times)
@@ -219,7 +221,7 @@ def again(build: Build, number: int, what: str) -> None:
 
 
 def rounds(dwarf: Build, values: Build, count: int, ld: str, from_scratch: bool) -> list[str]:
-    """Edits and builds in turns; what is not as it should be."""
+    """Edits and builds in turns; returns what is wrong."""
     programs = dwarf.place.folder / "timed"
     programs.mkdir(exist_ok=True)
     for name in (ld, "pybtf-pahole"):
@@ -229,7 +231,7 @@ def rounds(dwarf: Build, values: Build, count: int, ld: str, from_scratch: bool)
     os.environ["PATH"] = f"{dwarf.settings.program.parent}:{os.environ['PATH']}"
 
     def timed(build: Build) -> Build:
-        """Without the recorder, whose copies would be measured."""
+        """Without the recorder, because its copies would be measured."""
         variables = (*build.settings.variables, f"LD={programs / f'timed-{ld}'}")
         how = replace(build.settings, variables=variables, pahole=programs / "timed-pybtf-pahole")
         return Build(build.place, how)
@@ -237,7 +239,7 @@ def rounds(dwarf: Build, values: Build, count: int, ld: str, from_scratch: bool)
     wrong: list[str] = []
     pair = [timed(dwarf), timed(values)]
     source = dwarf.place.source / EDITED
-    for build in pair:  # another LD is another command: all that is linked is linked anew
+    for build in pair:  # another LD is another command: everything is linked again
         build.anew()
     cache = values.place.folder / f"{values.place.name}.cache"
     cache.unlink(missing_ok=True)
@@ -257,7 +259,7 @@ def rounds(dwarf: Build, values: Build, count: int, ld: str, from_scratch: bool)
 
 
 def scratch(values: Build) -> Build:
-    """A third build, of the source as it is now, with nothing of the others but their compiler's cache."""
+    """A third build, of the source as it is now, sharing only the compiler's cache with the others."""
     place = Place(values.place.version, values.place.folder, f"scratch-{values.place.name}")
     shutil.rmtree(place.build, ignore_errors=True)
     forget_btf(place)

@@ -1,4 +1,4 @@
-"""Mutations at random places in functions: operators swapped, conditions negated, numbers one off."""
+"""Mutations at random places in functions: operators swapped, conditions negated, numbers off by one."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ OPERATORS: dict[type[ast.operator], tuple[str, ...]] = {
     ast.LShift: ("<<", ">>"),
     ast.RShift: (">>", "<<"),
 }
-#: Files in which a mistake is a matter of words, or which only the build reads.
+#: Files in which a mistake is only a matter of words, or which only the build reads.
 LEFT_OUT = ("cli/manual.py", "core/__init__.py", "_version.py")
 
 
 def chances(source: Source) -> list[tuple[int, int, str]]:
-    """What could be changed: from where to where, and the new text."""
+    """Possible changes: the start, the end, and the new text."""
     found: list[tuple[int, int, str]] = []
 
     def text(node: ast.AST) -> str:
@@ -58,7 +58,7 @@ def chances(source: Source) -> list[tuple[int, int, str]]:
 
 
 def drawn(root: Path, seed: int, count: int) -> list[Mutation]:
-    """As many mutations, no two at one place, half of them in the core."""
+    """This many mutations, no two in one place, half of them in the core."""
     rng = random.Random(seed)
     files = sorted((root / "src/pybtf").rglob("*.py"))
     files = [path for path in files if not str(path).endswith(LEFT_OUT)]

@@ -4,16 +4,16 @@
     python -m tools.mutations.mutations --random SEED --count N          new ones, drawn from the sources
     python -m tools.mutations.mutations --check                          only that each applies
 
-All of them are compiled at once, each behind a number (tools/mutations/switch.py), in a copy of the tree below
-build/mutants. First all tests run there without a mistake, which shows which tests come to which mutation at all. Then
-each mutation is tried against those tests, up to the first that fails (tools/mutations/trial.py). What is found is
-written to build/mutants/results.jsonl at once; a mutation that has been noticed is not tried again, and one that has
-survived only when the tests have changed (--again tries all).
+All of them are compiled at once, each with a number that switches it on (tools/mutations/switch.py), in a copy of the
+tree in build/mutants. First all tests run there without a mistake, which shows which tests reach which mutation at all.
+Then each mutation is tried against those tests, up to the first that fails (tools/mutations/trial.py). Results are
+written to build/mutants/results.jsonl at once. A mutation that was noticed is not tried again, and one that survived is
+tried again only when the tests have changed (--again tries all).
 
-A test whose time is up notices a mistake, too, and so does one that is ended by a signal; these are counted apart. Time
-is up after ten times what the test takes without a mistake, and 20 seconds.
+A test that times out also notices a mistake, and so does one that is ended by a signal; these are counted separately. A
+test times out after ten times its time without a mistake, plus 20 seconds.
 
-What is printed last is the score. The exit status is 1 if one that is not marked harmless survives.
+The score is printed last. The exit status is 1 if a mutation that is not marked harmless survives.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tools.mutations.tree import ROOT, edits_of, prepare
 from tools.mutations.trial import LISTS, Trial, key_of
 
 TREES = ROOT / "build" / "mutants"
-#: Seconds of tests in the first round, which is enough for most; what is left is tried against all of them.
+#: Seconds of tests in the first round, which is enough for most mutations; the rest are tried against all tests.
 QUICK = 20
 
 
@@ -53,7 +53,7 @@ def listed() -> list[Mutation]:
 
 
 class Results:
-    """What was found so far, in a file with a line for each trial."""
+    """The results so far, in a file with a line for each trial."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -68,7 +68,7 @@ class Results:
                 self._rows[row["key"]] = row
 
     def of(self, one: Mutation) -> dict[str, Any] | None:
-        """The last result, if it holds for these tests."""
+        """The last result, if it is valid for these tests."""
         row = self._rows.get(key_of(one))
         return row if row is not None and (row["noticed"] or row["suite"] == self._tests) else None
 

@@ -1,11 +1,11 @@
-"""A plugin of pytest that collects the tests once and then runs some of them as often as it is asked to.
+"""A pytest plugin that collects the tests once and then runs some of them as often as requested.
 
-Each run is a fork with another mutation switched on, so that nothing is imported or collected again. Commands are
-lines of JSON on one descriptor, answers on another (PYBTF_MUTANT_SERVER holds both numbers); the page of the switches
-is the file that PYBTF_MUTANTS names. See trial.py, which is the other side.
+Each run is a fork with another mutation switched on, so nothing is imported or collected again. Commands are lines of
+JSON on one descriptor, answers on another (PYBTF_MUTANT_SERVER holds both numbers); the page of the switches is the
+file that PYBTF_MUTANTS names. trial.py is the other side.
 
-An answer to `run` is what failed first: the test, or how the process ended. Time is up for a test when it has taken
-`patience` times as long as without a mistake, and some seconds more.
+An answer to `run` is what failed first: the test, or how the process ended. A test times out after `patience` times its
+time without a mistake, plus some seconds.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ SERVER = "PYBTF_MUTANT_SERVER"
 
 
 def adopt_orphans() -> None:
-    """From now on what a test leaves running becomes a child of this process when the fork has ended."""
+    """From now on, processes that a test leaves running become children of this process when the fork ends."""
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
 
 
 def end_children() -> None:
-    """Ends what a test has left running."""
+    """Ends processes that a test left running."""
     own = os.getpid()
     while children := Path(f"/proc/{own}/task/{own}/children").read_text().split():
         for child in children:
@@ -69,7 +69,7 @@ class Page:
 
 
 class Watch:
-    """In the fork: says when a test begins, and what failed."""
+    """In the fork: reports when a test begins, and what fails."""
 
     def __init__(self, out: int) -> None:
         self.out = out
@@ -90,7 +90,7 @@ class Watch:
 
 
 class Reach:
-    """In the fork that runs all tests without a mistake: which switches each of them asks, and how long it takes."""
+    """In the fork that runs all tests without a mistake: which switches each of them checks, and how long it takes."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -99,7 +99,7 @@ class Reach:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any) -> Generator[None, object, object]:
-        """What a fixture of many tests does, all its tests do."""
+        """What a shared fixture does counts for all its tests."""
         before = set(self.page.marks())
         self.page.clear()
         try:
@@ -158,7 +158,7 @@ class Server:
         return True
 
     def reach(self, session: pytest.Session, command: dict[str, Any]) -> dict[str, Any]:
-        """Runs the tests of one file without a mistake, and writes what `Reach` found."""
+        """Runs the tests of one file without a mistake, and writes what `Reach` finds."""
         child = os.fork()
         if not child:
             self.enter(session, 0)
@@ -177,7 +177,7 @@ class Server:
     def run(self, session: pytest.Session, command: dict[str, Any]) -> dict[str, Any]:
         items = [self.items[name] for name in command["tests"] if name in self.items]
         said, out = os.pipe()
-        shutil.rmtree(".hypothesis", ignore_errors=True)  # what one mistake was noticed by is not for the next
+        shutil.rmtree(".hypothesis", ignore_errors=True)  # no examples found with the last mistake
         self.bases += 1
         child = os.fork()
         if not child:
@@ -198,7 +198,7 @@ class Server:
         return {**answer, "seconds": round(time.monotonic() - start, 2)}
 
     def wait(self, said: int, command: dict[str, Any]) -> dict[str, Any]:
-        """What the fork says in the end; which test it was at, if it ends before or its time is up."""
+        """The final report of the fork, or the test that it was running if it ends early or times out."""
         at, left = "", b""
         while True:
             limit = command["limits"].get(at, 30)

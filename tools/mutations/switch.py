@@ -1,9 +1,9 @@
 """Puts mutations into a copy of the sources, each behind a switch: one build for all of them.
 
 A mutation replaces a piece of one file. The smallest expression around it (or, if that does not do, the smallest
-statement) becomes `(mutated) if MUTANT(n) else (original)`. The number that is chosen stands in a file, the page, which
-every process maps or reads that has the variable PYBTF_MUTANTS; 0 is none. A switch that is asked leaves a mark in the
-page: so it is known which tests come to a mutation at all, and the others need not be run.
+statement) becomes `(mutated) if MUTANT(n) else (original)`. The chosen number is in a file, the page, which every
+process with the variable PYBTF_MUTANTS maps or reads; 0 means none. Each switch that is checked leaves a mark in the
+page. So it is known which tests reach a mutation at all, and the others need not run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 VARIABLE = "PYBTF_MUTANTS"
-#: The page: the number in four bytes of this machine's order, four of nothing, a byte for each number.
+#: The page: the number in four bytes of this machine's order, four unused bytes, and a byte for each number.
 MARKS = 8
 PAGE = 1 << 14
 
@@ -60,7 +60,8 @@ cdef extern from *:
 '''
 IN_CORE = "from cython.cimports.pybtf.core.mutant import MUTANT"
 IN_PXD = "from pybtf.core.mutant cimport MUTANT"
-#: The number is kept, for a test may close or exhaust descriptors; MUTANT.seen and MUTANT.number are for the server.
+#: The number is kept, because a test may close or exhaust descriptors; MUTANT.seen and MUTANT.number are for the
+#: server.
 IN_PYTHON = f"""import os as _os
 _path = _os.environ.get("{VARIABLE}")
 def MUTANT(n, _path=_path, _open=_os.open, _read=_os.pread, _write=_os.pwrite, _close=_os.close):
@@ -81,7 +82,9 @@ del _os, _path"""
 
 
 class Mutation(NamedTuple):
-    """`old`, which stands in `within` once, becomes `new`; `within` stands in the file once. `within` "@N": at N."""
+    """`old`, which occurs once in `within`, becomes `new`; `within` occurs once in the file. `within` "@N" means: at
+    N.
+    """
 
     id: str
     file: str
@@ -89,10 +92,10 @@ class Mutation(NamedTuple):
     new: str
     why: str
     within: str = ""
-    harmless: str = ""  # why nothing can notice it, if that is so
+    harmless: str = ""  # why nothing can notice it, if nothing can
 
     def span(self, text: str) -> tuple[int, int]:
-        """Where in the text of the file `old` is."""
+        """The place of `old` in the text of the file."""
         if self.within.startswith("@"):
             return int(self.within[1:]), int(self.within[1:]) + len(self.old)
         within = self.within or self.old
@@ -105,13 +108,13 @@ class Mutation(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """A switch around the text from `start` to `end`, which may have others in it."""
+    """A switch around the text from `start` to `end`, which may contain other switches."""
 
     start: int
     end: int
     head: str
     tail: str
-    deeper: bool = False  # the text is a statement and goes one level deeper
+    deeper: bool = False  # the text is a statement, and is indented one level deeper
 
     def around(self, original: str) -> str:
         if self.deeper:
@@ -121,7 +124,7 @@ class Edit(NamedTuple):
 
 
 class Source:
-    """A Python file, with the ways from positions to nodes."""
+    """A Python file, with the paths from positions to nodes."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -151,7 +154,7 @@ class Source:
 
 
 def replaceable(source: Source, node: ast.AST) -> bool:
-    """Whether an expression may become a conditional one: it has a value, whose type cannot change by that."""
+    """Whether an expression may become a conditional one: it has a value, whose type cannot change thereby."""
     parent = source.parents.get(node)
     if not isinstance(node, ast.expr) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return False
@@ -171,7 +174,7 @@ def replaceable(source: Source, node: ast.AST) -> bool:
         if isinstance(up, ast.Call) and is_cython(up, "address", "sizeof"):
             return False
         if isinstance(up, ast.Call) and isinstance(up.func, ast.Name) and up.func.id == "range" and len(up.args) == 3:
-            return False  # a step has to be known to be a loop of C
+            return False  # for a C loop, the step must be known
         at = up
     if isinstance(node, ast.Compare | ast.BoolOp) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)):
         return True
@@ -181,7 +184,7 @@ def replaceable(source: Source, node: ast.AST) -> bool:
 
 
 def is_tested(source: Source, node: ast.AST) -> bool:
-    """Whether nothing is asked of an expression but whether it is true."""
+    """Whether only the truth of an expression matters."""
     parent = source.parents.get(node)
     if isinstance(parent, ast.If | ast.While | ast.IfExp):
         return parent.test is node
@@ -224,14 +227,14 @@ def edit(source: Source, start: int, end: int, new: str, number: int) -> Edit:
             body = textwrap.indent(textwrap.dedent(indent + (mutated if mutated.strip() else "pass")), indent + "    ")
             return Edit(at, last, f"{indent}if MUTANT({number}):\n{body}\n{indent}else:\n", "", True)
         if replaceable(source, node) and parses(f"({mutated})"):
-            if is_tested(source, node):  # then the two need not be of one type
+            if is_tested(source, node):  # then the two need not have the same type
                 return Edit(first, last, f"((MUTANT({number}) and ({mutated})) or (not MUTANT({number}) and (", ")))")
             return Edit(first, last, f"(({mutated}) if MUTANT({number}) else (", "))")
     raise ValueError(f"number {number}: no expression and no statement to switch")
 
 
 def applied(text: str, edits: Iterable[Edit], file: str) -> str:
-    """The file with switches, and the import of what they ask."""
+    """The file with switches, and the import of what they use."""
     text = _between(text, 0, len(text), sorted(edits, key=lambda each: (each.start, -each.end)))
     if file.endswith(".pxd"):
         return f"{IN_PXD}\n{text}"
@@ -249,7 +252,7 @@ def applied(text: str, edits: Iterable[Edit], file: str) -> str:
 
 
 def _between(text: str, start: int, end: int, edits: list[Edit]) -> str:
-    """A piece of the text with its switches. What lies in another is a part of it: they stand for nodes of a tree."""
+    """A piece of the text with its switches. They nest, because they belong to nodes of a tree."""
     result = ""
     while edits:
         outer, *edits = edits

@@ -13,7 +13,7 @@ from pathlib import Path
 from tools.mutations.switch import CORE_SWITCH, VARIABLE, Edit, Mutation, Source, applied, edit
 
 ROOT = Path(__file__).resolve().parents[2]
-#: What a tree is made of; the rest of the tests' inputs is linked.
+#: What is copied into a tree; the tests' other inputs are linked.
 COPIED = (
     "src", "tests", "tools", "docs", "contrib", "setup.py", "setup.cfg", "pyproject.toml", "README.md", "CHANGELOG.md",
     "LICENSE", "MANIFEST.in", "Makefile",
@@ -56,7 +56,7 @@ def _files() -> list[Path]:
 
 
 def prepare(tree: Path, edits: dict[str, list[Edit]]) -> None:
-    """Writes the files of a tree, with these switches, and compiles what has changed; the others keep their times."""
+    """Writes the files of a tree with these switches, and compiles what has changed; other files keep their times."""
     tree.mkdir(parents=True, exist_ok=True)
     for name in LINKED:
         if not (tree / name).exists() and (ROOT / name).exists():
@@ -81,7 +81,7 @@ def prepare(tree: Path, edits: dict[str, list[Edit]]) -> None:
         if not (tree / "build" / path.name).exists():
             shutil.copytree(path, tree / "build" / path.name)
     _write(tree / "src/pybtf/core/mutant.pxd", CORE_SWITCH.encode(), None)
-    for name in ("src", "tests", "tools"):  # what has been moved or removed since
+    for name in ("src", "tests", "tools"):  # what has since been moved or removed
         for path in (tree / name).rglob("*"):
             if path.suffix in (".py", ".pxd", ".pyi", ".toml") and path not in wanted:
                 path.unlink()
@@ -93,7 +93,7 @@ def prepare(tree: Path, edits: dict[str, list[Edit]]) -> None:
 
 
 def _write(to: Path, data: bytes, like: Path | None) -> None:
-    changed = to.exists()  # what has changed since is newer than what was compiled of it, whatever its time elsewhere
+    changed = to.exists()  # a changed file must be newer than its compiled form, whatever its time elsewhere
     if changed and to.read_bytes() == data:
         return
     to.parent.mkdir(parents=True, exist_ok=True)

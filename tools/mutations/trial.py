@@ -1,9 +1,9 @@
 """Trying mutations: a server of tests for a tree, which tests a mutation needs, and in which order.
 
-All tests run once without a mistake (`reach`), which says for each how long it takes and which switches it asks. A
-test that never asks a mutation's switch runs the original, and cannot notice the mutation: it is left out. What a
-module does when it is imported is the exception, for tests share that: such mutations (`early`) get processes of their
-own, in which the switch is set from the start, and all tests.
+All tests run once without a mistake (`reach`), which shows how long each takes and which switches it checks. A test
+that never checks a mutation's switch runs the original and cannot notice the mutation, so it is left out. Code that
+runs when a module is imported is the exception, because tests share it: such mutations (`early`) get all tests, in
+processes of their own in which the switch is set from the start.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from tools.mutations.switch import PAGE, VARIABLE, Mutation
 from tools.mutations.tree import ROOT
 
 LISTS = ROOT / "tools" / "mutations"
-#: Seconds of tests by which those named in tests.toml are ahead of the others.
+#: The tests named in tests.toml are this many seconds ahead of the others.
 HEAD_START = 1.0
-#: Seconds of tests for a mistake that is marked harmless: enough to see that it is not, as a rule.
+#: Seconds of tests for a mistake that is marked harmless: usually enough to see if it is not.
 HARMLESS = 30
-#: A mistake that asks for all memory ends the tests, not the machine.
+#: A mistake that takes all memory ends the tests, not the machine.
 MEMORY = 8 << 30
 
 
@@ -56,7 +56,7 @@ class Test(NamedTuple):
 
 
 class Server:
-    """A process of pytest in a tree, in which tests are collected; see server.py."""
+    """A pytest process in a tree, which has collected the tests; see server.py."""
 
     def __init__(self, tree: Path, name: str, files: Iterable[str] = (), number: int = 0) -> None:
         page = tree / "build" / f"page.{name}"
@@ -81,7 +81,7 @@ class Server:
         self.ready = self.answer(600)
 
     def answer(self, seconds: float | None) -> dict[str, Any]:
-        """The next answer; empty if none comes any more, or not in time."""
+        """The next answer; empty if no more comes, or not in time."""
         until = None if seconds is None else time.monotonic() + seconds
         while b"\n" not in self._left:
             wait = None if until is None else max(until - time.monotonic(), 0)
@@ -116,7 +116,7 @@ def _limit() -> None:
 
 
 class Trial:
-    """A tree, its mutations by number, and what is known of its tests."""
+    """A tree, its mutations by number, and what is known about its tests."""
 
     def __init__(self, tree: Path, mutations: dict[int, Mutation]) -> None:
         self.tree = tree
@@ -132,7 +132,7 @@ class Trial:
         self.kills: Counter[tuple[str, str]] = Counter()  # source file, test
 
     def reach(self, anew: bool = False) -> None:
-        """Runs the tests without a mistake, those that are new or changed."""
+        """Runs new and changed tests without a mistake."""
         path = self.tree / "build" / "reach.json"
         known: dict[str, Any] = json.loads(path.read_text()) if path.exists() and not anew else {}
         if not set(self.keys.values()) <= set(known.get("keys", ())):
@@ -166,12 +166,14 @@ class Trial:
                 self.tests.append(Test(name, row["seconds"], frozenset(row["reached"])))
 
     def cost(self, number: int) -> float:
-        """The seconds it takes to find that a mutation survives."""
+        """The seconds that it takes to find that a mutation survives."""
         key = self.keys[number]
         return sum(test.seconds for test in self.tests if key in self.early or key in test.reached)
 
     def try_out(self, number: int, limit: float = math.inf) -> dict[str, Any] | None:
-        """Runs what can notice a mutation, up to the first test that does. None: `limit` seconds are not enough."""
+        """Runs the tests that can notice a mutation, up to the first that does. None: `limit` seconds are not
+        enough.
+        """
         one, key = self.mutations[number], self.keys[number]
         start = time.monotonic()
         tests = ordered(self.tests, one, key, self.kills)
@@ -213,11 +215,11 @@ class Trial:
             late = str(found.get("test", ""))
             if str(found.get("noticed", "")) != f"time is up: {late}" or late not in names or late in controlled:
                 return found
-            # A hang, or a machine that is busier than it was? Without the mistake the test says.
+            # A hang, or a machine that is busier than before? Running the test without the mistake tells.
             controlled.add(late)
             now = server.ask(number=0, tests=[late], limits={late: 600})
             limits[late] = 10 * float(now["seconds"]) + 20
-            # What fails without the mistake, too, says nothing.
+            # A test that also fails without the mistake proves nothing.
             names = names[names.index(late) + bool(now["noticed"]) :]
 
     def _run_early(self, number: int, files: set[str]) -> dict[str, Any]:
@@ -236,7 +238,7 @@ class Trial:
 
 
 def within(tests: Sequence[Test], limit: float) -> list[Test]:
-    """The first of the tests, of so many seconds together."""
+    """The first of the tests, up to so many seconds in total."""
     total = accumulate(test.seconds for test in tests)
     return [test for test, seconds in zip(tests, total, strict=True) if seconds < limit]
 
@@ -252,9 +254,10 @@ def tests_for(file: str) -> list[str]:
 
 
 def ordered(tests: Iterable[Test], one: Mutation, key: str, kills: Counter[tuple[str, str]]) -> list[Test]:
-    """Those that come to a mutation (all, without a key): first what noticed others in its file, then some of each.
+    """The tests that reach a mutation (without a key, all): first those that noticed others in its file, then some of
+    each.
 
-    Time is dealt to the files of tests evenly, but those named in tests.toml are ahead, and get four times as much.
+    Time is divided evenly between the test files, but those named in tests.toml come first and get four times as much.
     """
     tests = [test for test in tests if not key or key in test.reached]
     likely = tests_for(one.file)

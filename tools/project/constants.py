@@ -1,10 +1,10 @@
 """Writes the constants of the formats that the compiled core uses, by name.
 
     python -m tools.project.constants            write them
-    python -m tools.project.constants --check    compare only; exit status 1 if a file is not what would be written
+    python -m tools.project.constants --check    only compare; exit status 1 if a file is out of date
 
-The core uses a name, `DW_TAG_member`, in its sources, and this program gives it its number: those of DWARF and ELF from
-pyelftools' tables, those of BTF from `pybtf.btf.kinds`. What pyelftools does not have is in EXTENSIONS.
+The core uses a name such as `DW_TAG_member` in its sources, and this program writes its number: for DWARF and ELF from
+pyelftools' tables, for BTF from `pybtf.btf.kinds`. Names that pyelftools does not have are in EXTENSIONS.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ EXTENSIONS = {
 
 
 class File(NamedTuple):
-    """What is written to a file of the core, and which names of the sources belong there."""
+    """What is written to a file of the core, and which names in the sources belong there."""
 
     path: Path
     head: str
@@ -43,7 +43,7 @@ class File(NamedTuple):
 
 
 def numbers(*tables: Mapping[str, object]) -> dict[str, int]:
-    """Names and numbers of all tables."""
+    """The names and numbers of all tables."""
     return {name: number for table in tables for name, number in table.items() if isinstance(number, int)}
 
 
@@ -81,7 +81,7 @@ GROUPS = ("DW_TAG", "DW_AT", "DW_FORM", "DW_OP", "KIND")
 
 
 def used(pattern: str, known: dict[str, int]) -> set[str]:
-    """The names in code of the core. `DW_AT_type` is in no code but in many comments."""
+    """The names in the core's code. `DW_AT_type` occurs in no code, but in many comments."""
     generated = {file.path for file in FILES}
     found: set[str] = set()
     for path in CORE.rglob("*.p*"):
@@ -94,7 +94,7 @@ def used(pattern: str, known: dict[str, int]) -> set[str]:
 
 
 def text(file: File) -> str:
-    """What the file should be."""
+    """The text that the file should have."""
     known = file.known()
     names = used(file.pattern, known) if file.pattern else set(known)
     style = "d" if file.pattern == "" else "#04x"
@@ -104,7 +104,7 @@ def text(file: File) -> str:
 
 
 def order(name: str, number: int) -> tuple[int, str, int]:
-    """Tags, attributes, forms and operations first; each group by its numbers."""
+    """Tags, attributes, forms and operations come first; each group is in the order of its numbers."""
     first, second, *_ = name.split("_")
     group = f"{first}_{second}" if first == "DW" else first
     return (GROUPS.index(group) if group in GROUPS else len(GROUPS), group, number)

@@ -1,21 +1,21 @@
-"""Both commands of the README on machines that have only just what it asks for; a table of how they end.
+"""Runs both commands of the README on machines that have only what it asks for; prints a table of the results.
 
     python -m tools.project.fresh_machine                       bookworm, trixie and sid, all cases; root only
     python -m tools.project.fresh_machine trixie --tests tests/commands/test_cli.py
     python -m tools.project.fresh_machine --cases root,missing sid
 
-A machine is a folder with a minimal Debian in it, made once by mmdebstrap (apt-get install mmdebstrap) and kept below
-`.cache` or `$PYBTF_CACHE`. Each case has a layer of its own on it, with a clone of this checkout's HEAD, and is gone
-afterwards: all mounts belong to a namespace of the case's own, which ends with it, however it ends.
+A machine is a folder with a minimal Debian, made once by mmdebstrap (apt-get install mmdebstrap) and kept in `.cache`
+or `$PYBTF_CACHE`. Each case has its own layer on it, with a clone of this checkout's HEAD, and leaves nothing: all
+mounts belong to a namespace of the case, which ends with it in any event.
 
 The cases:
 
 - `user`, `root`: `make encode`, then `make test`, in a clean clone. The user's machine has no lists of packages; root's
   has them.
-- `root` goes on with contrib/debian/build-deb, and installs and runs what it has made, on Debian's own packages.
-- `missing`: one of the packages that the README names is taken away. One message has to name it.
+- `root` continues with contrib/debian/build-deb, and installs and runs the package with Debian's own packages.
+- `missing`: one of the packages that the README names is removed. One message must name it.
 
-pip and apt use this machine's configuration: its files, certificates and folders of packages are seen in the others.
+pip and apt use this machine's configuration: its files, certificates and folders of packages are visible there.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ HOME = f"/home/{USER}"
 
 
 def told(argv: Sequence[str]) -> str:
-    """Standard output of a command of this machine; Unavailable if there is none."""
+    """Standard output of a command on this machine; Unavailable if there is no such command."""
     try:
         return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
@@ -53,13 +53,13 @@ def told(argv: Sequence[str]) -> str:
 
 
 def base(suite: str) -> Path:
-    """The folder of a minimal machine; made if it is not there."""
+    """The folder of a minimal machine; it is made if it does not exist."""
     folder = cache_root() / "fresh" / suite
     return debian(folder, suite, INSTALLED, "--variant=minbase", "--skip=cleanup/apt/lists")
 
 
 def debian(folder: Path, suite: str, packages: Sequence[str], *how: str) -> Path:
-    """The folder, which has Debian in it: made by mmdebstrap, with these of its options, if it is not there."""
+    """The folder, with Debian in it; mmdebstrap makes it with these options if it does not exist."""
     with locked(folder.parent):
         if folder.exists():
             return folder
@@ -131,7 +131,7 @@ class Machine:
         self.log = log
 
     def run(self, inside: str, keep: Path | None = None) -> tuple[int, float]:
-        """Run a shell script there, as root; the status and the CPU seconds of all of it. Keeps /srv/deb."""
+        """Runs a shell script there, as root; returns the status and the total CPU seconds. Keeps /srv/deb."""
         settings = {name: text for name, text in os.environ.items() if name.startswith("PIP_")}
         proxies = {name: text for name, text in os.environ.items() if name.lower().endswith("_proxy")}
         with scratch() as work:
@@ -154,7 +154,7 @@ class Machine:
 
 
 def as_user(script: str) -> str:
-    """`script` for an ordinary user, who may write at home and in /tmp."""
+    """`script` for an ordinary user, who may write in the home folder and in /tmp."""
     return (
         f"useradd --create-home {USER}; export HOME={HOME} USER={USER}; cd {HOME}\n"
         f"exec setpriv --reuid={USER} --regid={USER} --clear-groups /bin/sh -eu -c {shlex.quote(script)}"
@@ -176,7 +176,7 @@ def both_commands(tests: str) -> str:
 
 
 def package() -> str:
-    """Goes on in the clone of `both_commands`."""
+    """Continues in the clone of `both_commands`."""
     example = "00_kernel_like.gcc-O2-5-exe"
     return (
         f"echo '{MARK}build-deb'; apt-get -qy install --no-install-recommends dpkg-dev\n"
@@ -210,14 +210,14 @@ def last_step(log: Path) -> str:
 
 
 def counted(log: Path) -> str:
-    """What pytest says at its end, and which tests have failed."""
+    """pytest's final line, and the failed tests."""
     said = log.read_text(errors="replace")
     found = re.findall(r"^=+ (.*\b(?:passed|failed|error)\b.*) in [\d.]+s.*$", said, re.M)
     return "; ".join(["", *found[-1:], *re.findall(r"^(?:FAILED|ERROR) (\S+)", said, re.M)])
 
 
 def commands(suite: str, case: str, tests: str, logs: Path) -> Iterator[tuple[str, bool, str]]:
-    """What was tried, whether it went well, and what there is to say of it."""
+    """What was tried, whether it succeeded, and the details."""
     log = logs / f"{suite}-{case}.log"
     keep = logs / f"{suite}-deb"
     shutil.rmtree(keep, ignore_errors=True)
@@ -271,7 +271,7 @@ def main() -> int:
         print("fresh_machine: only root can mount and change roots", file=sys.stderr)
         return 1
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: sys.exit("fresh_machine: ended"))  # what was started ends as well
+        signal.signal(number, lambda *_: sys.exit("fresh_machine: ended"))  # ends everything that was started
     logs = CHECKOUT / "build" / "fresh"
     logs.mkdir(parents=True, exist_ok=True)
     failed = 0

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Makes installed commands deaf to PYTHONPATH, PYTHONHOME and the like (`-I` in their first line), and quicker to start,
-# without `site` (`-S`): they are told where packages are.
+# Makes installed commands ignore PYTHONPATH, PYTHONHOME and the like (`-I` in their first line), and start faster,
+# without `site` (`-S`): the commands themselves say where packages are.
 #
 #     tools/project/isolate.sh FILE...
 #
-# pip writes the first line, and has no way to be told of options.
+# pip writes the first line, and cannot add options to it.
 set -eu
 for file; do
     python=$(sed -n '1s|^#!\([^ ]*\)$|\1|p' "$file")

@@ -1,8 +1,8 @@
-"""Tests of what uses other packages, with the oldest versions of these that pyproject.toml allows.
+"""Runs the tests that involve other packages, with the oldest versions that pyproject.toml allows.
 
     python -m tools.project.lowest [TESTS...]
 
-pip puts these versions into build/lowest, where Python looks first. Exit status: pytest's; 77 if they cannot be
+pip puts these versions into build/lowest, where Python looks first. Exit status: pytest's, or 77 if they cannot be
 fetched.
 """
 

@@ -3,9 +3,9 @@
     python -m tools.project.man [FOLDER]
 
 The help texts (src/pybtf/cli/manual.py, src/pybtf/pahole/manual.py) are written by hand; tests compare them with the
-options that the programs know. They have the parts of a manual page already: usage, description, groups of options,
-examples, environment, exit status. Here these are told apart by their layout and written as troff, so that nothing is
-said twice. The pages are in the repository, for those who pack them; test_man.py finds out if they are old.
+options that the programs know. They already have the parts of a manual page: usage, description, groups of options,
+examples, environment, exit status. Here these are recognised by their layout and written as troff, so nothing is
+written twice. The pages are in the repository for packagers; test_man.py fails if they are out of date.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CHARACTERS = str.maketrans({"\\": r"\e", "-": r"\-", "^": r"\(ha", "~": r"\(ti",
 
 @dataclass
 class Entry:
-    """An option, command or variable, and what is said of it."""
+    """An option, command or variable, and its description."""
 
     term: str
     text: str
@@ -54,7 +54,7 @@ class Help:
 
 
 def parse(text: str) -> Help:
-    """Tell the parts of a help text apart. Blocks are separated by empty lines; most begin with their title."""
+    """Separates the parts of a help text. Blocks are separated by empty lines; most begin with their title."""
     usage, *blocks = text.strip("\n").split("\n\n")
     found = Help([line.removeprefix("Usage:").strip() for line in usage.splitlines()])
     for block in blocks:
@@ -75,9 +75,9 @@ def parse(text: str) -> Help:
 
 
 def entries(block: str) -> list[Entry]:
-    """The entries of a block: a term, two spaces or a new line, and a text, which goes on further to the right.
+    """The entries of a block: a term, two spaces or a new line, and a text, which continues further to the right.
 
-    A term that ends with a comma goes on in the next line.
+    A term that ends with a comma continues on the next line.
     """
     found: list[Entry] = []
     for line in block.splitlines():
@@ -108,7 +108,7 @@ def plain(text: str) -> str:
 
 
 def lines(text: str) -> Iterable[str]:
-    """A paragraph, with what stands in backquotes in bold, in lines of bearable length. Troff fills them anew."""
+    """A paragraph with backquoted text in bold, in lines of reasonable length. Troff refills them."""
     wrapped = textwrap.wrap(text, 100, break_long_words=False, break_on_hyphens=False)
     parts = "\n".join(map(plain, wrapped)).split("`")
     if wrapped:
@@ -140,7 +140,7 @@ def options(text: Help) -> Iterable[str]:
 
 
 def page(name: str, top: Help, commands: dict[str, Help]) -> str:
-    """One manual page: of a program, whose options are `top`'s, or those of its commands."""
+    """One manual page of a program, whose options are those of `top`, or of its commands."""
     parts = {f"{name} {command}": text for command, text in commands.items()}
     every = [top, *parts.values()]
     out = ['.\\" Made by tools/project/man.py from the help texts: make man']

@@ -1,18 +1,18 @@
-"""pybtf on processors that this machine has not: the core compiled for them, and tests run there by qemu.
+"""Runs pybtf on processors that this machine does not have: compiles the core for them, and runs tests under qemu.
 
     python -m tools.project.other_hosts                                 arm64 and s390x; root only
     python -m tools.project.other_hosts s390x --tests tests/btf
 
 s390x is big-endian, arm64 has unsigned characters. A host is a folder with Debian 12 of that architecture, whose
-packages are unpacked and not set up, kept below `.cache` or `$PYBTF_CACHE`. The C files are those of `make build`, as
-Cython writes the same for all. The cross compilers are Debian's, and so are Python and the packages in the host, which
-are older than those of `make build`:
+packages are unpacked but not configured, kept in `.cache` or `$PYBTF_CACHE`. The C files are those of `make build`,
+because Cython writes the same for all. The cross compilers are Debian's, and so are Python and the packages in the
+host, which are older than those of `make build`:
 
     apt-get install mmdebstrap binfmt-support qemu-user-static gcc-aarch64-linux-gnu gcc-s390x-linux-gnu
 
 Linux must start qemu for programs of those processors: `update-binfmts --enable`, with binfmt_misc mounted.
-Tests that need a compiler or another program fail there, so by default those run that need none. What is mounted
-belongs to a namespace of its own. The exit status is 1 if a test fails, or if a host could not be made.
+Tests that need a compiler or another program fail there, so by default only the others run. Mounts belong to a separate
+namespace. The exit status is 1 if a test fails or a host cannot be made.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Host:
         return cache_root() / "hosts" / self.arch
 
     def compiled(self, library: str) -> Path:
-        """Where Python looks for a library of the core there."""
+        """The place where Python looks for a library of the core there."""
         return self.root / "pybtf" / f"{library}.{PYTHON.replace('python3.', 'cpython-3')}-{self.triplet}.so"
 
 
@@ -73,7 +73,7 @@ exec chroot . /usr/bin/env -C /pybtf -i PATH=/usr/bin LC_ALL=C.UTF-8 HOME=/tmp P
 
 
 def run(argv: Sequence[str | Path], what: str) -> None:
-    """Raises `Unavailable` with the last lines of what a command says if it fails."""
+    """Runs a command; raises `Unavailable` with the last lines of its output if it fails."""
     try:
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
     except OSError as error:
@@ -83,7 +83,7 @@ def run(argv: Sequence[str | Path], what: str) -> None:
 
 
 def make(host: Host) -> None:
-    """The host's folder, if it is not there."""
+    """Makes the host's folder if it does not exist."""
     debian(host.root, SUITE, PACKAGES, "--variant=extract", f"--arch={host.arch}")
     for name in ("bin", "lib", "lib64", "sbin"):
         if not (host.root / name).exists() and (host.root / "usr" / name).exists():
@@ -103,7 +103,7 @@ def compile_one(host: Host, source: Path) -> Path:
 
 
 def fill(host: Host) -> None:
-    """The files of the last commit, and the libraries compiled from what `make build` has left."""
+    """Adds the files of the last commit, and the libraries compiled from the C files of `make build`."""
     shutil.rmtree(host.root / "pybtf", ignore_errors=True)
     (host.root / "pybtf").mkdir()
     archive = subprocess.run(["git", "archive", "HEAD"], cwd=CHECKOUT, stdout=subprocess.PIPE, check=True).stdout

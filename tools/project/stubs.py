@@ -1,9 +1,9 @@
-"""Compares the stubs of the compiled core with what is compiled: names, parameters, defaults, what is final.
+"""Compares the stubs of the compiled core with the compiled modules: names, parameters, defaults, what is final.
 
     python -m tools.project.stubs
 
-mypy believes the `.pyi` files, as it cannot read the library. Its stubtest imports each module and compares. The exit
-status is that of stubtest.
+mypy believes the `.pyi` files, because it cannot read the library. Its stubtest imports each module and compares. The
+exit status is that of stubtest.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ALLOWED = (
     r"pybtf\.core\.fates\.Trace",
     r"pybtf\.core\.run\.(Buffer|FaultInfo|LossInfo|ObjectValues)",
     r"pybtf\.core\.values\.index_pieces\.T",
-    # Python has a method of this name from 3.12 on; before, the buffer protocol is known to C alone.
+    # Python has this method from 3.12 on; before, only C knows the buffer protocol.
     r".*\.__buffer__",
 )
 

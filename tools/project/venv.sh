@@ -1,12 +1,12 @@
 #!/bin/sh
-# Makes the virtual environment pybtf is built in, with what pyproject.toml asks for.
+# Makes the virtual environment in which pybtf is built, with what pyproject.toml asks for.
 #
 #     tools/project/venv.sh PYTHON FOLDER         the environment, and what building and encoding need
 #     tools/project/venv.sh PYTHON FOLDER dev     what tests need, into an environment that is there
 #
 # Debian splits Python: `ensurepip` (pip for new environments) is in python3-venv, the C headers are in python3-dev,
-# and a machine with "Python and gcc" may lack both. What is missing is then taken out of Debian's packages into
-# FOLDER, without root and without installing anything. Where that fails, the message names the packages.
+# and a machine with "Python and gcc" may lack both. Then what is missing is taken from Debian's packages into FOLDER,
+# without root and without installing anything. If that fails, the message names the packages.
 set -eu
 
 python=$1
@@ -20,7 +20,7 @@ fail() {
 
 has() { "$python" -c "$1" >/dev/null 2>&1; }
 
-# Lines of pyproject.toml, into FOLDER/WHAT.txt; and the names of it, for people.
+# Writes lines of pyproject.toml to FOLDER/WHAT.txt, and prints the names in them.
 wanted() {
     "$venv/bin/python" - "$1" >"$venv/$1.txt" <<'PYTHON' && sed 's/[^a-zA-Z0-9_-].*//' "$venv/$1.txt" | paste -sd ' '
 import sys
@@ -34,14 +34,14 @@ print("\n".join(run if sys.argv[1] == "run" else project["optional-dependencies"
 PYTHON
 }
 
-# Fetches and installs; pip's own words only if it fails.
+# Fetches and installs; shows pip's output only if it fails.
 pip_install() {
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@" ||
         fail "pip could not fetch what is missing in $venv (see above); it needs a package index it can reach"
 }
 
-# The files of Debian packages, unpacked below FOLDER/debian. A machine may have no lists of packages, and an ordinary
-# user cannot fetch them for the system: then they go into a folder of our own.
+# Unpacks Debian packages into FOLDER/debian. A machine may have no lists of packages, and an ordinary user cannot fetch
+# them for the system: then they go into a separate folder.
 unpack() {
     command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || return 1
     mkdir -p "$venv/debian/apt/lists/partial" "$venv/debian/apt/archives/partial"
@@ -97,11 +97,11 @@ if ! has 'import os, sysconfig; assert os.path.exists(sysconfig.get_path("includ
     echo "no Python.h here: taking it out of Debian's package"
     version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
     unpack "libpython$version-dev" || fail "Python.h is missing: apt-get install python3-dev"
-    # setup.py hands this to the compiler.
+    # setup.py passes this to the compiler.
     printf '%s\n%s' "$venv/debian/usr/include" "$venv/debian/usr/include/python$version" >"$venv/headers"
 fi
 
 echo "fetching what the build and pybtf need: pip $(wanted run)"
-# Older ones write commands that import `re`, which takes a third of the time of `pybtf --version`.
+# Older versions write commands that import `re`, which takes a third of the time of `pybtf --version`.
 pip_install --upgrade 'pip>=25.1'
 pip_install -r "$venv/run.txt"

@@ -1,18 +1,18 @@
-"""Wheels of this checkout for every Python that is here, tagged for the oldest C library they run on.
+"""Wheels of this checkout for every installed Python, tagged for the oldest C library that they run on.
 
     python -m tools.project.wheels                    for python3.11 to python3.14, as far as they are on the PATH
     python -m tools.project.wheels python3.13         for these
-    make wheels                               the first, and an sdist; into dist/
+    make wheels                                       the first, and an sdist; into dist/
 
-Wheels are built from the unpacked sdist, so what an earlier build left in the checkout can't get into them, and the
-checkout may be built and edited meanwhile. Each Python has a virtual environment of its own in build/wheels, with what
-pyproject.toml asks for; auditwheel gives the manylinux tag, and refuses what depends on more than that allows. Each
-wheel is then installed into an empty environment, and has to encode: `pybtf-pahole --check`, and a fixture into the
-bytes of its golden file.
+Wheels are built from the unpacked sdist, so leftovers of earlier builds in the checkout cannot get into them, and the
+checkout may be built and edited meanwhile. Each Python has its own virtual environment in build/wheels, with the build
+requirements of pyproject.toml. auditwheel gives the manylinux tag, and refuses a library with more dependencies than
+the tag allows. Each wheel is then installed into an empty environment and must work: `pybtf-pahole --check`, and
+encoding a fixture to the bytes of its golden file.
 
-Wheels are for one version of Python each. One for all (abi3) was tried: Cython 3.3 can do it, and the bytes are the
-same, but what a small module takes grows by a tenth (355 to 391 million instructions), since creating classes and
-functions at the import goes through slower calls.
+Each wheel is for one version of Python. One for all (abi3) works with Cython 3.3 and gives the same bytes, but a small
+module takes a tenth more (391 instead of 355 million instructions), because creating classes and functions on import
+uses slower calls.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ def call(*argv: str | Path, cwd: Path = ROOT) -> str:
 
 
 def is_here(python: str) -> bool:
-    """Whether it runs: one that pyenv has, but is not set to, is on the PATH and fails."""
+    """Whether it runs: one that pyenv has but does not select is on the PATH and fails."""
     if shutil.which(python) is None:
         return False
     return subprocess.run([python, "--version"], capture_output=True, check=False).returncode == 0
 
 
 def environment(python: str, name: str, wanted: list[str]) -> Path:
-    """The python of a new virtual environment with these packages."""
+    """The Python of a new virtual environment with these packages."""
     folder = BUILD / name
     call(python, "-m", "venv", "--clear", folder)
     if wanted:
@@ -78,7 +78,7 @@ def unpack(archive: Path) -> Path:
 
 
 def wheel(python: str, sources: Path) -> Path:
-    """Builds, tags and tries one."""
+    """Builds, tags and tests one wheel."""
     name = Path(python).name
     builder = environment(python, f"{name}-build", requirements())
     raw = BUILD / f"{name}-raw"
@@ -102,7 +102,7 @@ def wheel(python: str, sources: Path) -> Path:
 
 
 def encode(program: Path) -> None:
-    """Stops if the fixture does not become the golden bytes."""
+    """Stops if encoding the fixture does not give the golden bytes."""
     made = BUILD / "fixture.btf"
     made.unlink(missing_ok=True)
     call(program, "encode", "--detached", made, FIXTURES / "bin" / f"{FIXTURE}.elf", cwd=BUILD)

@@ -1,10 +1,10 @@
-"""Compare `pybtf.Builder`'s add_* with libbpf's btf__add_*: what is refused, ids, and bytes.
+"""Compares `pybtf.Builder`'s add_* with libbpf's btf__add_*: what is refused, ids, and bytes.
 
     PYBTF_REFERENCE_ROOT=... python -m tools.judge.adders_oracle.compare --seeds 0:300
     PYBTF_REFERENCE_ROOT=... python -m tools.judge.adders_oracle.compare --record     write fixtures/adders.json
 
-Calls are random, with odd arguments among them. libbpf adds members one by one, the Builder a struct with its members:
-what libbpf refuses of a struct's parts, the Builder must refuse as a whole. Needs a C compiler.
+Calls are random, some with odd arguments. libbpf adds members one by one, the Builder a struct with its members: if
+libbpf refuses a part of a struct, the Builder must refuse the whole. Needs a C compiler.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def oracle(program: Path, calls: list[Call], out: Path) -> list[int]:
 
 
 def groups(seed: int) -> list[list[Call]]:
-    """Each a type and its parts."""
+    """Groups of calls, each for a type and its parts."""
     r = random.Random(seed)
 
     def odd(usual: list[int], others: list[int]) -> int:
@@ -98,11 +98,11 @@ def groups(seed: int) -> list[list[Call]]:
 
 
 def accepted(program: Path, seed: int, folder: Path) -> tuple[list[list[Call]], list[bool], bytes]:
-    """The groups, which of them libbpf takes as a whole, and the BTF of those."""
+    """The groups, which of them libbpf accepts as a whole, and the BTF of those."""
     found = groups(seed)
     results: list[bool] = []
     for number, group in enumerate(found):
-        # A part that is refused leaves the rest; so each group is tried behind those that were taken.
+        # If a part is refused, the rest stays; so each group is tried after those that were accepted.
         before = [call for taken, each in zip(results, found[:number], strict=True) if taken for call in each]
         returned = oracle(program, [*before, *group], folder / "out.btf")[len(before) :]
         results.append(all(each >= 0 for each in returned))

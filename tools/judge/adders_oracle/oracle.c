@@ -1,9 +1,9 @@
-/* Adds types with the reference's libbpf, as lines of standard input say, and prints what each call returns.
+/* Adds types with the reference's libbpf, as the lines of standard input say, and prints what each call returns.
  *
  *   oracle OUT [BASE] < CALLS
  *
- * A line is a name of a call and its arguments; '' is the empty string. The BTF is written to OUT. Written against the public
- * interface only; the declarations below are the whole of what is used of it.
+ * A line has the name of a call and its arguments; '' is the empty string. The BTF is written to OUT. It uses only the
+ * public interface, and of that only the declarations below.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* A library to preload into the reference: writes the BTF as it is just before de-duplication.
+/* A library to preload into the reference: it writes the BTF as it is just before de-duplication.
  *
- * The file is the value of DEDUP_CAPTURE; with DEDUP_CAPTURE_BASE, the base it is split from goes there. The
+ * DEDUP_CAPTURE names the file; DEDUP_CAPTURE_BASE, if set, names one for the base that it is split from. The
  * de-duplication then runs as usual, so one run of pahole gives both the input and the expected result.
  */
 #define _GNU_SOURCE

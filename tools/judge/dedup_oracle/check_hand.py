@@ -1,5 +1,4 @@
-"""Run the lists of tests/builders/dedup_lists.py through the reference: are the expectations its
-results?
+"""Checks with the reference that the lists in tests/builders/dedup_lists.py have the right expectations.
 
     PYBTF_REFERENCE_ROOT=... PYTHONPATH=src python -m tools.judge.dedup_oracle.check_hand
 """

@@ -1,9 +1,9 @@
-"""Compare pybtf's de-duplication with the reference's, byte for byte, on generated lists.
+"""Compares pybtf's de-duplication with the reference's, byte for byte, on generated lists.
 
     PYBTF_REFERENCE_ROOT=... python -m tools.judge.dedup_oracle.compare --seeds 0:2000 [--split | --kernel] [--keep DIR]
 
-Where the reference refuses a list, pybtf must raise InputError. Exit status 1 if anything differs; --keep
-writes what differed. --kernel: split from a base without duplicates, as that of a kernel. Needs a C compiler.
+If the reference refuses a list, pybtf must raise InputError. Exit status 1 if anything differs; --keep writes what
+differs. --kernel: split from a base without duplicates, like that of a kernel. Needs a C compiler.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BATCH = 200
 
 
 def ours(data: bytes, base: bytes | None) -> bytes | None:
-    """The result, None if refused."""
+    """The result, or None if the list is refused."""
     try:
         return dedup_btf(data, base)
     except InputError:

@@ -1,9 +1,9 @@
-"""Random BTF as several units leave it before de-duplication, made to meet every rule of the algorithm.
+"""Random BTF of several units before de-duplication, made to exercise every rule of the algorithm.
 
-A *unit* is a graph of nodes over a small set of names, so that units agree, disagree and half agree on what a
-name means: a struct is defined, defined otherwise, or only declared; an enum is full or empty. Later units
-are new, or copies of earlier ones with some mutations. Fillers, types nobody else has, move the points at
-which the reference's table grows, on which the order of candidates depends.
+A *unit* is a graph of nodes over a small set of names, so that units agree, disagree and half agree on what a name
+means: a struct is defined, defined differently, or only declared; an enum is full or empty. Later units are new, or
+mutated copies of earlier ones. Fillers, which are types that no other unit has, change when the reference's table
+grows, which decides the order of candidates.
 
 Everything is a function of the seed.
 """
@@ -25,7 +25,7 @@ REFERENCES = {PTR, ARRAY, VOLATILE, CONST, RESTRICT, FUNC, FUNC_PROTO, TYPE_TAG,
 
 @dataclass(eq=False)
 class Node:
-    """A type. `refs` are the types it refers to (None: void); `items` its members, values or parameters."""
+    """A type. `refs` are the types that it refers to (None: void); `items` are its members, values or parameters."""
 
     kind: int
     name: str = ""
@@ -93,7 +93,7 @@ def words_of(node: Node, number: dict[int, int], strings: Strings) -> list[int]:
 
 
 def encode(nodes: list[Node], strings: Strings, first_id: int, order: str) -> bytes:
-    """Raw BTF of own nodes, which get the ids from `first_id` on."""
+    """Raw BTF of the own nodes, which get the ids from `first_id` on."""
     number = {id(node): first_id + i for i, node in enumerate(nodes)}
     words = [w for node in nodes for w in words_of(node, number, strings)]
     mark = "<" if order == "little" else ">"
@@ -101,7 +101,7 @@ def encode(nodes: list[Node], strings: Strings, first_id: int, order: str) -> by
 
 
 class World:
-    """Names, what they may mean, and the dice."""
+    """Names, their possible meanings, and the dice."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -139,7 +139,7 @@ class Unit:
         return node
 
     def shared(self, key: tuple[object, ...], build: Callable[[], Node]) -> Node:
-        """The type for a key, made once per unit, or now and then again."""
+        """The type for a key, made once per unit, or now and then once more."""
         if key in self.known and self.rng.random() >= self.world.p_copy:
             return self.known[key]
         node = self.known[key] = build()
@@ -178,12 +178,11 @@ class Unit:
                 return self.make(FWD, name, 0, flag=int(kind == UNION))
             node = self.make(kind, name)
             if name:
-                self.known[kind, name] = node  # before the members: recursion
+                self.known[kind, name] = node  # before the members, because of recursion
                 which = r.randrange(self.world.variants)
             else:
                 which = r.randrange(3)
-            # Meanings of a name mostly differ in types of members alone: then they share a chain of
-            # candidates.
+            # Meanings of a name mostly differ only in the types of members: then they share a chain of candidates.
             shape = random.Random(f"{kind} {name} {which if r.random() < 0.1 else 0}")
             dice = random.Random(f"{kind} {name} {which}")
             count = shape.choice([1, 2, 2, 3, 4]) if name else shape.randint(0, 2)
@@ -196,7 +195,7 @@ class Unit:
         return self.shared((kind, name), build)
 
     def member(self, dice: random.Random, depth: int) -> Node | None:
-        """A type chosen by `dice`, which is the definition's, so that units agree on the text of it."""
+        """A type chosen by the definition's own `dice`, so that units agree on its text."""
         world = self.world
         which = dice.randrange(12)
         if depth <= 0 or which == 0:
@@ -237,7 +236,7 @@ class Unit:
         return self.shared(key, lambda: self.make(FUNC_PROTO, refs=list(refs), items=items))
 
     def tower(self, height: int, leaf: Node, tag: str) -> Node:
-        """A struct holding a pointer to a struct ... `height` deep: `identical` looks only so far."""
+        """A struct holding a pointer to a struct ..., `height` deep: `identical` looks only so deep."""
         node = leaf
         for level in range(height):
             inner = self.make(PTR, refs=[node]) if (level + len(tag)) % 3 else node
@@ -247,8 +246,7 @@ class Unit:
     def twins(self) -> None:
         """A pair of members of equal types: one type in one unit, two copies (or near copies) in another.
 
-        The pair comes before what it is made of: once the parts are mapped, nobody asks whether they are
-        identical.
+        The pair comes before its parts: once the parts are mapped, nothing checks whether they are identical.
         """
         r = self.rng
         tag = r.choice(["w", "xx"])
@@ -266,9 +264,9 @@ class Unit:
         self.nodes[start:] = reversed(self.nodes[start:])
 
     def users(self) -> None:
-        """Structs that are alike everywhere but for what the names they point to mean.
+        """Structs that are the same everywhere, except for the meaning of the names that they point to.
 
-        Where those are declared only, several earlier definitions suit; the order of candidates decides.
+        If the names are only declared, several earlier definitions match; the order of candidates decides.
         """
         r = self.rng
         for i in r.sample(range(8), r.randint(1, 4)):
@@ -366,14 +364,14 @@ def mutate(world: World, nodes: list[Node]) -> None:
         node.extra += 1
     elif roll == 4 and node.kind in (STRUCT, UNION) and node.items:
         node.items[-1] = ("other", node.items[-1][1])
-    elif roll == 5:  # a copy, and somebody who refers to it
+    elif roll == 5:  # a copy, and a reference to it
         twin = Node(node.kind, node.name, node.third, node.flag, list(node.refs), list(node.items), node.extra)
         nodes.insert(r.randrange(len(nodes) + 1), twin)
         users = [(n, i) for n in nodes for i, t in enumerate(n.refs) if t is node]
         for user, i in users:
             if r.random() < 0.5:
                 user.refs[i] = twin
-    elif roll == 6:  # a reference elsewhere, to something of the same kind
+    elif roll == 6:  # a reference to something else of the same kind
         users = [(n, i) for n in nodes for i, t in enumerate(n.refs) if t is not None]
         if users:
             user, i = r.choice(users)
@@ -414,7 +412,7 @@ def units(world: World, count: int) -> list[Node]:
 
 
 def count_types(data: bytes) -> int:
-    """How many types raw BTF has, in either byte order."""
+    """The number of types in raw BTF, in either byte order."""
     mark = "<" if data[:2] == b"\x9f\xeb" else ">"
     (size,) = struct.unpack_from(f"{mark}I", data, 12)
     words = struct.unpack_from(f"{mark}{size // 4}I", data, 24)
@@ -430,8 +428,8 @@ def count_types(data: bytes) -> int:
 def generate(
     seed: int, split: bool = False, n_units: int | None = None, squeeze: Callable[[bytes], bytes] | None = None
 ) -> tuple[bytes | None, bytes]:
-    """(base or None, list) of a seed. The base is a list as well, not de-duplicated unless `squeeze` does that; then
-    own types do not refer to it.
+    """(base or None, list) of a seed. The base is also a list, which is not de-duplicated unless `squeeze` does that;
+    then own types do not refer to it.
     """
     rng = random.Random(seed)
     world = World(rng)

@@ -1,9 +1,9 @@
-"""Write fixtures/dedup: generated lists and what the reference makes of them.
+"""Writes fixtures/dedup: generated lists and what the reference makes from them.
 
     PYBTF_REFERENCE_ROOT=... python -m tools.judge.dedup_oracle.make_fixtures \
         [--lists SEED,...] [--splits SEED,...] [--kernels SEED,...]
 
-The expected files are the reference's, never pybtf's. Needs a C compiler. See README.md about the choice of
+The expected files come from the reference, never from pybtf. Needs a C compiler. README.md explains the choice of
 seeds.
 """
 

@@ -1,11 +1,11 @@
-"""Compare `pybtf.Builder`, which appends BTFs and de-duplicates them, with libbpf's btf__add_btf and btf__dedup.
+"""Compares `pybtf.Builder`, which appends and de-duplicates BTFs, with libbpf's btf__add_btf and btf__dedup.
 
     PYBTF_REFERENCE_ROOT=... python -m tools.judge.dedup_oracle.merge --seeds 0:1000
     PYBTF_REFERENCE_ROOT=... python -m tools.judge.dedup_oracle.merge [--base BASE] FILE... [--groups N]
 
-Of each seed one to four lists of generate.py are merged, some of them more than once, some split from a base. FILEs are
-merged all together, or, with --groups, N at a time. --record DIR keeps the files of the seeds, and what the reference
-made of them. Exit status 1 if anything differs. Needs a C compiler.
+For each seed, one to four lists of generate.py are merged, some more than once, some split from a base. FILEs are
+merged all together or, with --groups, N at a time. --record DIR keeps the files of the seeds, and the reference's
+results. Exit status 1 if anything differs. Needs a C compiler.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tools.judge.dedup_oracle.generate import generate
 
 
 def theirs(program: Path, files: list[Path], base: Path | None, folder: Path) -> bytes | None:
-    """The bytes; None if the reference refuses."""
+    """The bytes, or None if the reference refuses."""
     out = folder / "merged"
     out.unlink(missing_ok=True)
     loader = [str(reference.root() / reference.LOADER), "--library-path", str(reference.root() / reference.LIBRARIES)]

@@ -6,9 +6,9 @@
  * Every IN is read, its strings and then its types are added one by one, in order, to a fresh object (split from BASE
  * if one is given), which is de-duplicated and written to OUT. Adding them, instead of parsing IN into the object that
  * is de-duplicated, matters: libbpf leaves the strings of an object that it built itself alone, as it does for pahole.
- * With -m all INs are appended to one such object, each as a whole (btf__add_btf), and the strings are as that leaves them.
- * -t prints the CPU seconds spent in btf__dedup. Written against the public interface only; the declarations below are the
- * whole of what is used of it.
+ * With -m all INs are appended to one such object, each as a whole (btf__add_btf), and the strings stay as that leaves
+ * them. -t prints the CPU seconds spent in btf__dedup. It uses only the public interface, and of that only the
+ * declarations below.
  */
 #include <errno.h>
 #include <stdio.h>

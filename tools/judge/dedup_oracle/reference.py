@@ -25,12 +25,12 @@ def root() -> Path:
 
 
 def version() -> str:
-    """Such as 1.7.0."""
+    """The version of libbpf, such as 1.7.0."""
     return (root() / LIBRARIES / "libbpf.so.1").resolve().name.removeprefix("libbpf.so.")
 
 
 def build(into: Path) -> Path:
-    """Compile oracle.c; returns the program, to be run by `oracle`."""
+    """Compiles oracle.c; returns the program, which `oracle` runs."""
     program = into / "oracle"
     library = root() / LIBRARIES / "libbpf.so.1"
     command = ["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", str(program), str(HERE / "oracle.c")]
@@ -39,7 +39,7 @@ def build(into: Path) -> Path:
 
 
 def oracle(program: Path, pairs: list[tuple[Path, Path]], base: Path | None = None) -> None:
-    """De-duplicate each first path into the second. Where the reference fails there is no second."""
+    """De-duplicates each first path into the second. If the reference fails, there is no second file."""
     loader = [str(root() / LOADER), "--library-path", str(root() / LIBRARIES)]
     options = ["-b", str(base)] if base else []
     paths = [str(p) for pair in pairs for p in pair]

@@ -1,5 +1,5 @@
-/* The first program of a guest that is asked about BTF. It loads what is in /user with BPF_BTF_LOAD and what is in /module
- * as modules, one after the other, and prints a line for each; then a program, which has the kernel read its own BTF.
+/* The first program of a guest that judges BTF. It loads the files in /user with BPF_BTF_LOAD and those in /module as
+ * modules, one after the other, and prints a line for each; then a program, which makes the kernel read its own BTF.
  */
 #include <dirent.h>
 #include <errno.h>

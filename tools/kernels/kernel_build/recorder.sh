@@ -1,5 +1,5 @@
 #!/bin/sh
-# Stands between make and the program under test: keeps what each encoding starts from and what comes of it.
+# Runs between make and the program under test: keeps the input and the output of each encoding.
 #
 # KBC_RECORDS names a folder, KBC_PROGRAM the program. Each call that encodes leaves a folder with `arguments` (one a line), `cwd`,
 # `input` (a copy of the ELF file, which the kernel's build names last), `output` and `status`.

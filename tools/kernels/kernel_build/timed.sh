@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the program that is in its own name behind `timed-`, and appends to the file KBC_TIMES what it took:
-# seconds of wall, user and system, peak memory in KiB, and the command line. Without KBC_TIMES it only runs it.
+# Runs the program whose name follows `timed-` in its own name, and appends to the file KBC_TIMES what it took: wall,
+# user and system seconds, peak memory in KiB, and the command line. Without KBC_TIMES it only runs it.
 program=${0##*/timed-}
 if [ -z "$KBC_TIMES" ]; then
 	exec "$program" "$@"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The part of the module that the kernel sees; it asks the C++ part for sums, and only loads if they are right. */
+/* The part of the module that the kernel sees. It gets sums from the C++ part, and loads only if they are right. */
 #include <linux/module.h>
 
 #include "shapes.h"

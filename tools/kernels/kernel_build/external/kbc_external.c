@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module that is built outside of the kernel's tree: it uses types of the kernel by pointer and by value, adds
+ * A module that is built outside the kernel's tree: it uses types of the kernel by pointer and by value, adds
  * types, a per-CPU variable and a kfunc of its own.
  */
 #include <linux/bpf.h>
