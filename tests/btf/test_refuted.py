@@ -48,8 +48,9 @@ def test_begun_halfway(seed: int) -> None:
 
 
 def test_copies_of_which_one_is_mapped() -> None:
-    """S is `z` and `x` in the last unit. `z` goes to the first S, of which the enumeration is declared, as `y` does in
-    the unit before, with another one. So `ux` differs from `uy`; but not below R, where the copy of its T was met.
+    """In the last unit, `z` and `x` are both S. `z` merges with the first S, whose enumeration is only declared, and so
+    does `y` in the unit before, with a different enumeration. So `ux` differs from `uy`; but not below R, where the
+    copy of its T was met.
     """
     names = {"E": 1, "S": 3, "T": 5, "U": 7, "R": 9}
     made: dict[str, Callable[[Callable[[str], int]], Record]] = {

@@ -68,7 +68,7 @@ class Fields:
                 id = self.add(UNION if self.is_wrong() else STRUCT, name, size)
             self.special.append((id, size, align, name))
         for _ in range(self.random.choice((0, 0, 1, 2))):
-            # The target is one of the structs that follow: what a kernel has by their name, it looks at.
+            # To a struct that follows. If the kernel has a type of the same name, that type matters, too.
             to: int = self.random.choice(self.plain)[0] if self.is_wrong() else self.count + 4
             to = self.add(CONST, 0, to) if self.random.random() < 0.2 else to
             tag = self.add(TYPE_TAG, self.random.choice(POINTERS), to)

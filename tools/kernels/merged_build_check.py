@@ -270,7 +270,7 @@ def scratch(values: Build) -> Build:
 
 
 def check(folder: Path, version: str, options: argparse.Namespace) -> list[str]:
-    """Everything, for one version; what is not as it should be."""
+    """Checks everything for one version; returns what is wrong."""
     started = time.monotonic()
 
     def say(text: str) -> None:
