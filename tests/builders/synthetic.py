@@ -50,7 +50,7 @@ class Case(NamedTuple):
 
 
 _MODULES = (
-    "types", "layout", "attributes", "functions", "locations", "annotations", "units", "files", "alternate",
+    "types", "layout", "attributes", "functions", "locations", "annotations", "units", "files", "alternate", "bases",
 )  # fmt: skip
 CASES: dict[str, Case] = {}
 

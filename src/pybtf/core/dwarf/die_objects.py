@@ -257,7 +257,7 @@ def add_member(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.in
         m.flags |= M_DATA_BIT_OFFSET
     elif die_has(d, D_MEMBER_LOCATION):
         m.bit_offset = cython.cast(uint64_t, m.byte_offset) * 8
-    elif f.type.tag != DW_TAG_union_type and d.tag == DW_TAG_member:
+    elif f.type.tag != DW_TAG_union_type:
         m.flags |= M_STATIC
     m.bitfield_size = cython.cast(uint8_t, die_number(d, D_BIT_SIZE))
     if m.bitfield_size or m.flags & M_DATA_BIT_OFFSET:

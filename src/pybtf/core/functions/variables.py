@@ -97,12 +97,14 @@ def valid_name(e: Text) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def instance_members(u: cython.pointer[Unit], t: cython.pointer[Type]) -> cython.bint:
-    """Whether a struct has members that every instance has. The answer is kept: many variables may be of one type."""
+    """Whether a struct has members that every instance has; base classes count. The answer is kept: many variables may
+    be of one type.
+    """
     k: uint32_t
     if not t.flags & T_EMPTY_KNOWN:
         t.flags |= T_EMPTY_KNOWN | T_EMPTY
         for k in range(t.first, t.first + t.count):
-            if not u.members[k].flags & (M_STATIC | M_INHERITANCE):
+            if not u.members[k].flags & M_STATIC:
                 t.flags &= cython.cast(uint8_t, ~T_EMPTY)
                 break
     return not t.flags & T_EMPTY
