@@ -492,6 +492,8 @@ def test_a_lock_of_a_file_whose_name_is_not_utf_8() -> None:
         (["--features", "foo", "a"], "unknown feature 'foo'"),
         (["--lang", "klingon", "a"], "unknown language"),
         (["--skip", "copy,moon", "a"], "unknown value 'moon'; expected one of jobs 2, "),
+        (["--rounds", "x", "a"], "--rounds expects a number, not 'x'"),
+        (["--rounds=1001", "a"], "--rounds expects a number of at most 1,000"),
         (["-q", "-v", "a"], "do not go together"),
         (["--json", "--write-lock", "-", "a"], "--json and --write-lock - do not go together"),
         (["--lock", "btf.lock", "--features", "var"], "--lock goes with no other option"),

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 MOST_DIGITS = 20
 _DIGITS = {10: "0123456789", 16: "0123456789abcdefABCDEF"}
 
-FLAG, SWITCH, TEXT, TEXTS, CHOICE, PATH, PATHS, NUMBER, JOBS = range(9)
+FLAG, SWITCH, TEXT, TEXTS, CHOICE, PATH, PATHS, JOBS = range(8)
 """What follows an option: nothing; nothing, and `--no-` reverses it; a text, once or each time; one of the words that
-the manual gives, `c|raw|json`; a path, once or each time; a number; the number of workers.
+the manual gives, `c|raw|json`; a path, once or each time; the number of workers.
 """
 
 
 @record(frozen=True)
 class Option:
     """One option: its long name without dashes, what follows it, what the manual calls that, and its letter; words that
-    shells offer for a list of them; the largest number.
+    shells offer for a list of them.
     """
 
     name: str
@@ -39,7 +39,6 @@ class Option:
     metavar: str = ""
     letter: str = ""
     words: Callable[[], Iterable[str]] | None = None
-    most: int = 0
 
     @property
     def parameter(self) -> str:
@@ -107,9 +106,9 @@ def _take(argument: str, rest: Iterator[str], known: dict[str, Option], given: d
 
 
 def _value(option: Option, text: str) -> str | int:
-    if option.kind in (NUMBER, JOBS):
-        number = number_of_jobs(text) if option.kind == JOBS else _digits(text, 10)
-        if number is None or number > (option.most or MAX_JOBS):
+    if option.kind == JOBS:
+        number = number_of_jobs(text)
+        if number is None:
             raise _Unclear
         return number
     if option.kind in (PATH, PATHS):

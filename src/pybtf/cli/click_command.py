@@ -9,7 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from pybtf.cli import manual
-from pybtf.cli.arguments import CHOICE, FLAG, JOBS, NUMBER, PATH, PATHS, SWITCH, TEXTS, Option, number_of_jobs
+from pybtf.cli.arguments import CHOICE, FLAG, JOBS, PATH, PATHS, SWITCH, TEXTS, Option, number_of_jobs
 from pybtf.cli.main import COMMANDS, home
 from pybtf.errors import UsageError, quoted
 from pybtf.features import NAMES
@@ -117,7 +117,6 @@ def _option(option: Option) -> click.Option:
         CHOICE: {"type": OneOf(option.metavar.split("|"))},
         PATH: {"type": _Folder(readable=False) if option.metavar == "DIR" else FILE},
         PATHS: {"type": FILE, "multiple": True},
-        NUMBER: {"type": click.IntRange(0, option.most)},
         JOBS: {"type": _Jobs()},
     }
     names = [*([f"-{option.letter}"] if option.letter else []), f"--{option.name}"]

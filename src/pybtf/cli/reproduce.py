@@ -9,7 +9,7 @@ from typing import Any
 
 from pybtf import __version__
 from pybtf.cli import console
-from pybtf.cli.arguments import FLAG, JOBS, NUMBER, PATH, TEXT, TEXTS, Option
+from pybtf.cli.arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option, number_of
 from pybtf.cli.faults import report_one
 from pybtf.cli.output import spared
 from pybtf.cli.request import STDOUT, path_of, spare_companions
@@ -35,6 +35,7 @@ def _names() -> Iterable[str]:
     return [each.name for each in circumstances()]
 
 
+MOST_ROUNDS = 1000
 OPTIONS = (
     Option("expect", TEXT, "DIGEST"),
     Option("against", PATH, "OTHER"),
@@ -47,7 +48,7 @@ OPTIONS = (
     Option("lang", TEXT, "LIST"),
     Option("lang-exclude", TEXT, "LIST"),
     Option("jobs", JOBS, "N", "j"),
-    Option("rounds", NUMBER, "N", most=1000),
+    Option("rounds", TEXT, "N"),
     Option("skip", TEXT, "NAMES", words=_names),
     Option("json", FLAG),
     Option("quiet", FLAG, letter="q"),
@@ -68,7 +69,7 @@ def reproduce(
     lang: str | None,
     lang_exclude: str | None,
     jobs: int | None,
-    rounds: int | None,
+    rounds: str | None,
     skip: str | None,
     json: bool,
     quiet: bool,
@@ -90,7 +91,8 @@ def reproduce(
         inputs = [each for each in (*files, base, against) if each is not None]
         spared("--write-lock", write_lock, inputs, "LOCK")
         spare_companions([("--write-lock LOCK", write_lock)], files, None)
-    plan = _plan(circumstances(jobs, ROUNDS if rounds is None else rounds), skip or "")
+    number = ROUNDS if rounds is None else number_of("rounds", rounds, MOST_ROUNDS)
+    plan = _plan(circumstances(jobs, number), skip or "")
     expectation = _expectation(questions, expect, against)
 
     results = []
