@@ -416,7 +416,7 @@ def test_closing_line(run: Run, elf: str) -> None:
     outcome = run("encode", "-j2", "--detached", os.devnull, elf)
     assert re.fullmatch(
         r"/dev/null: 1,234 types, 5 functions, 0 variables, 45 B from 2 units; "
-        r"\d+\.\d\d s, 2 jobs, [\d.]+ MB peak memory\n",
+        r"\d+\.\d\d s, 2 jobs, [\d.]+ [MG]B peak memory\n",
         outcome.err,
     )
 

@@ -213,6 +213,13 @@ def test_more_workers_than_a_small_file_keeps_busy_are_not_started(tmp_path: Pat
     assert [_jobs(Request(["-J", f"-j{number}", str(path)])) for number in (2, 3, 7)] == [2, 3, 3]
 
 
+def test_a_detached_file_that_cannot_be_written_is_noticed_first(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "damaged.ko").write_bytes(b"no ELF file")
+    outcome = run("-J", f"--btf_encode_detached={tmp_path / 'none' / 'out'}", tmp_path / "damaged.ko")
+    assert outcome.status == 1
+    assert "none/out: cannot be written: the folder " in outcome.err
+
+
 def test_detached_without_j_encodes(run: Run, elf: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert run(f"--btf_encode_detached={out}", "--btf_features=default", elf).status == 0

@@ -256,9 +256,13 @@ def _check_companions(request: Request) -> None:
 
 
 def _check_target(request: Request) -> None:
-    """The detached file must be none of the inputs: both would be lost."""
+    """The detached file must be none of the inputs: both would be lost. That it can be written is seen before there is
+    any work.
+    """
+    if request.detached is None:
+        return
     for name in (request.file, request.base):
-        if name is None or request.detached is None:
+        if name is None:
             continue
         try:
             same = os.path.samefile(name, request.detached)  # noqa: PTH121
@@ -266,3 +270,6 @@ def _check_target(request: Request) -> None:
             continue
         if same:
             raise InputError(Place(name), "is named as the detached file too", "another file")
+    from pybtf.elf.atomic import require_writable
+
+    require_writable(request.detached)
