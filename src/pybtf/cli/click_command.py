@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -16,6 +16,11 @@ from pybtf.features import NAMES
 from pybtf.languages import LANGUAGES
 from pybtf.options import MAX_JOBS
 from pybtf.support.process import write_stdout
+
+if TYPE_CHECKING:
+    _Choice = click.Choice[str]
+else:  # click 8.1 has no parameters for it
+    _Choice = click.Choice
 
 FILE = click.Path(readable=False)
 """A path of any kind. Whether it may be read shows when it is opened; click would call it a mistake of the user's."""
@@ -77,7 +82,7 @@ class _Folder(click.Path):
         return [CompletionItem(incomplete, type="dir")]
 
 
-class OneOf(click.Choice[str]):
+class OneOf(_Choice):
     """One of some words, for completion and help: whoever gets another one says so, in the words of all options."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
