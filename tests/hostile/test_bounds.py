@@ -15,7 +15,7 @@ from pybtf.btf.files import read_btf
 from pybtf.dwarf.alternate import alternate_link
 from pybtf.elf.image import ElfImage
 from pybtf.elf.notes import notes
-from pybtf.errors import InputError
+from pybtf.errors import EncodeError, InputError
 from pybtf.merging.archives import members
 from pybtf.pipeline.run_threads import work_together
 from pybtf.reproduce.lockfile import is_digest
@@ -330,6 +330,20 @@ def test_more_than_a_record_can_count(kind: str, over: int, tmp_path: Path) -> N
     else:
         data = bytes(pybtf.encode(path).data)
         assert hashlib.sha256(data).hexdigest()[:16] == REFERENCE[kind]
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_more_variables_than_a_section_can_count(over: int, tmp_path: Path) -> None:
+    """65,535 are written, as the reference does. It takes one more for none; here that is an error."""
+    two, one = (dwarf([unit([INT, *[variable(X86)] * count])]).sections[".debug_info"] for count in (2, 1))
+    copy = two[len(one) - 1 : -1]  # the end of the children comes after the last one
+    path = write(tmp_path / "file", kernel([unit([INT, variable(X86), copy * (65534 + over)])]).data)
+    if over:
+        with pytest.raises(EncodeError, match=r"\.data\.\.percpu.*: more variables than a DATASEC can count; expected"):
+            pybtf.encode(path)
+    else:
+        data = bytes(pybtf.encode(path).data)
+        assert hashlib.sha256(data).hexdigest()[:16] == "02798e3cbc1a232a"
 
 
 def member(name: str, content: bytes = b"") -> bytes:
