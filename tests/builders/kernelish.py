@@ -6,7 +6,7 @@ thing at a time: the DIEs (`extra`, `dies`), the sections, or the finished bytes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tests.builders.dwarfwriter import Die, Dwarf, Unit, die, dwarf
@@ -239,11 +239,16 @@ def kernel(
 
 
 def relocatable(
-    units: Sequence[Unit] | None = None, flavour: Flavour = FLAVOURS["x86_64"], *, rela: bool = True
+    units: Sequence[Unit] | None = None,
+    flavour: Flavour = FLAVOURS["x86_64"],
+    *,
+    rela: bool = True,
+    more: Mapping[str, Sequence[Reloc]] | None = None,
 ) -> Elf:
     """The same as an object file: every address and every offset into another section is a relocation.
 
-    If records have the addend, the fields hold garbage, which exposes a reader that forgets a relocation.
+    If records have the addend, the fields hold garbage, which exposes a reader that forgets a relocation. `more` are
+    sections of 32 bytes with relocations.
     """
     if units is None:
         units = [unit(standard(flavour), address_size=flavour.address_size)]
@@ -251,7 +256,7 @@ def relocatable(
     data = {name: bytearray(content) for name, content in written.sections.items()}
     base = {".text": flavour.text, ".data..percpu": flavour.percpu}
     in_field = flavour.in_field or not rela
-    relocations: dict[str, list[Reloc]] = {}
+    relocations: dict[str, list[Reloc]] = {name: list(relocs) for name, relocs in (more or {}).items()}
     anchors = [Symbol(f".L{name}", 0, 0, "NOTYPE", name, "LOCAL") for name in [*base, *data]]
     for fixup in written.fixups:
         target, addend = fixup.target, fixup.value
@@ -267,7 +272,11 @@ def relocatable(
         relocations.setdefault(fixup.section, []).append(entry)
     plain = [section._replace(address=0) for section in sections(flavour)]
     return elf(
-        [*plain, *(Section(name, bytes(content)) for name, content in data.items())],
+        [
+            *plain,
+            *(Section(name, bytes(32)) for name in more or {}),
+            *(Section(name, bytes(content)) for name, content in data.items()),
+        ],
         [
             *anchors,
             *(symbol._replace(value=symbol.value - base[str(symbol.section)]) for symbol in symbols(flavour)),

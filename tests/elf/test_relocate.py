@@ -22,8 +22,8 @@ from pybtf.elf.image import ElfImage
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.relocation import relocated
 from pybtf.errors import InputError
-from tests.builders.elfwriter import Section, Symbol, bare, symbol_table
-from tests.builders.kernelish import OBJECTS, UNRELOCATED, relocatable
+from tests.builders.elfwriter import Reloc, Section, Symbol, bare, symbol_table
+from tests.builders.kernelish import FLAVOURS, OBJECTS, UNRELOCATED, relocatable
 
 SOURCES = {
     "a.c": """
@@ -308,6 +308,16 @@ def test_objects_of_superh_are_those_with_rel(tmp_path: Path) -> None:
     path = tmp_path / "sh.o"
     path.write_bytes(relocatable(flavour=OBJECTS["sh"], rela=True).data)
     golden = Path(__file__).parents[2] / "fixtures" / "synthetic" / "object_file_sh.btf"
+    assert bytes(pybtf.encode(path, jobs=1).data) == golden.read_bytes()
+
+
+def test_relocations_of_other_sections_may_be_bad(tmp_path: Path) -> None:
+    """GNU ld leaves such in `.rel.pdr`. The reference then relocates nothing that comes after it."""
+    path = tmp_path / "arm.o"
+    arm = FLAVOURS["arm"]
+    bad = Reloc(0x40, ".L.text", arm.absolute[4], 0)
+    path.write_bytes(relocatable(flavour=arm, rela=False, more={".pdr": [bad]}).data)
+    golden = Path(__file__).parents[2] / "fixtures" / "synthetic" / "object_file_rel.btf"
     assert bytes(pybtf.encode(path, jobs=1).data) == golden.read_bytes()
 
 
