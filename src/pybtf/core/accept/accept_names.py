@@ -15,7 +15,7 @@ SHORT_NAME = cython.declare(uint32_t, 128)
 def is_letter(c: cython.uchar) -> cython.bint:
     if c >= 0xC0:
         return c != 0xD7 and c != 0xF7
-    return 97 <= c <= 122 or 65 <= c <= 90 or c == 95
+    return b"a" <= c <= b"z" or b"A" <= c <= b"Z" or c == b"_"
 
 
 @cython.cfunc
@@ -37,12 +37,12 @@ def is_identifier(y: cython.pointer[cython.const[Layer]], offset: uint32_t, dots
     i: uint32_t
     limit: uint32_t = longest(y)
     dots = dots or y.version >= 604
-    if not (is_letter(s[0]) or (dots and s[0] == 46)):
+    if not (is_letter(s[0]) or (dots and s[0] == b".")):
         return False
     for i in range(1, limit + 1):
         if s[i] == 0:
             return True
-        if not (is_letter(s[i]) or 48 <= s[i] <= 57 or (dots and s[i] == 46)):
+        if not (is_letter(s[i]) or b"0" <= s[i] <= b"9" or (dots and s[i] == b".")):
             return False
     return False
 

@@ -13,3 +13,10 @@ cdef bint plain_names(Strings *strings, U32s *renamed, uint32_t *name, uint32_t 
 
 # Whether names of this kind, and of its elements, are those of C.
 cdef bint has_plain_names(uint32_t kind) noexcept nogil
+
+cdef enum:
+    LONGEST_PLAIN = 127         # bytes; kernels before 6.1 take no more
+
+cdef inline bint is_plain(unsigned char c, bint first) noexcept nogil:
+    # Whether a name may have this character, at the start or later.
+    return c'a' <= c <= c'z' or c'A' <= c <= c'Z' or c == c'_' or (c'0' <= c <= c'9' and not first)

@@ -8,18 +8,9 @@ import cython
 from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.pybtf.core.btf.kinds import KIND_FLOAT, KIND_INT, KIND_TYPE_TAG
 from cython.cimports.pybtf.core.classes.class_record import KIND_CYCLE, KIND_VARIANT
+from cython.cimports.pybtf.core.classes.plain_names import LONGEST_PLAIN, is_plain
 from cython.cimports.pybtf.core.strings.string_table import NO_STRING, Strings, Text, string_intern, string_text
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_push
-
-LONGEST = cython.declare(cython.size_t, 127)  # kernels before 6.1 take no more
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def is_plain(c: cython.uchar, first: cython.bint) -> cython.bint:
-    return 97 <= c <= 122 or 65 <= c <= 90 or c == 95 or (48 <= c <= 57 and not first)
 
 
 @cython.cfunc
@@ -27,22 +18,22 @@ def is_plain(c: cython.uchar, first: cython.bint) -> cython.bint:
 @cython.exceptval(check=False)
 def plain_name(strings: cython.pointer[Strings], sid: uint32_t) -> uint32_t:
     """See `plain_names.pxd`."""
-    made = cython.declare(cython.char[128])
+    made = cython.declare(cython.char[128])  # LONGEST_PLAIN, and `_` in front of a digit
     x: Text = string_text(strings, sid)
     i: cython.size_t
     size: cython.size_t = 0
-    plain: cython.bint = x.size <= LONGEST
-    for i in range(min(x.size, LONGEST)):
+    plain: cython.bint = x.size <= LONGEST_PLAIN
+    for i in range(min(x.size, LONGEST_PLAIN)):
         if is_plain(x.text[i], i == 0):
             made[size] = x.text[i]
         else:
             plain = False
-            made[size] = 95
-            if 48 <= x.text[i] <= 57:  # a digit at the start
+            made[size] = b"_"
+            if b"0" <= x.text[i] <= b"9":  # a digit at the start
                 made[1] = x.text[i]
                 size = 1
         size += 1
-    return sid if plain else string_intern(strings, made, min(size, LONGEST), True)
+    return sid if plain else string_intern(strings, made, min(size, LONGEST_PLAIN), True)
 
 
 @cython.cfunc

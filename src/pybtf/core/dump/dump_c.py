@@ -86,7 +86,7 @@ def put_parameters(d: cython.pointer[CDump], r: cython.pointer[uint32_t], level:
     t: cython.pointer[Text] = cython.address(d.out)
     count: uint32_t = wire_vlen(r)
     i: uint32_t
-    put_char(t, 40)
+    put_char(t, b"(")
     if count == 0 or (count == 1 and r[4] == 0):
         put(t, b"void)")
         return
@@ -100,7 +100,7 @@ def put_parameters(d: cython.pointer[CDump], r: cython.pointer[uint32_t], level:
         else:
             d.unlike |= r[4 + 2 * i] == 0
             c_declaration(d, r[4 + 2 * i], view_name(d.v, r[3 + 2 * i]), 1, level)
-    put_char(t, 41)
+    put_char(t, b")")
 
 
 @cython.cfunc
@@ -111,7 +111,7 @@ def put_name(
 ) -> cython.void:
     if name[0]:
         if not after_pointer:
-            put_char(cython.address(d.out), 32)
+            put_char(cython.address(d.out), b" ")
         put_used(d, name, use)
 
 
@@ -197,15 +197,15 @@ def put_chain(
             else:
                 nested = wire_kind(view_record(d.v, d.chain.p[d.chain.n - 1])) == KIND_ARRAY
                 if name[0] and not after_pointer:
-                    put_char(t, 32)
+                    put_char(t, b" ")
                 if not nested:
-                    put_char(t, 40)
+                    put_char(t, b"(")
                 put_rest(d, start, name, use, level)
                 if not nested:
-                    put_char(t, 41)
-            put_char(t, 91)
+                    put_char(t, b")")
+            put_char(t, b"[")
             put_unsigned(t, r[5])
-            put_char(t, 93)
+            put_char(t, b"]")
             return
         else:
             # Qualifiers of a function say that it does not return.
@@ -215,7 +215,7 @@ def put_chain(
             else:
                 put(t, b" (")
                 put_rest(d, start, name, use, level)
-                put_char(t, 41)
+                put_char(t, b")")
             put_parameters(d, r, level)
             return
         after_pointer = kind == KIND_PTR

@@ -90,7 +90,7 @@ def put_keyword(d: cython.pointer[CDump], r: cython.pointer[uint32_t]) -> cython
 def put_tag(d: cython.pointer[CDump], id: uint32_t) -> cython.void:
     """`struct NAME`, or what it is."""
     put_keyword(d, view_record(d.v, id))
-    put_char(cython.address(d.out), 32)
+    put_char(cython.address(d.out), b" ")
     put_type_name(d, id)
 
 
@@ -98,8 +98,8 @@ def put_tag(d: cython.pointer[CDump], id: uint32_t) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def new_line(d: cython.pointer[CDump], level: uint32_t) -> cython.void:
-    put_char(cython.address(d.out), 10)
-    put_many(cython.address(d.out), 9, level if level < MAX_INDENT else MAX_INDENT)
+    put_char(cython.address(d.out), b"\n")
+    put_many(cython.address(d.out), b"\t", level if level < MAX_INDENT else MAX_INDENT)
 
 
 # Enums
@@ -122,7 +122,7 @@ def put_enum(d: cython.pointer[CDump], id: uint32_t, level: uint32_t) -> cython.
     i: uint32_t
     put(t, b"enum")
     if r[0]:
-        put_char(t, 32)
+        put_char(t, b" ")
         put_type_name(d, id)
     if wire_vlen(r) == 0:
         return
@@ -151,10 +151,10 @@ def put_enum(d: cython.pointer[CDump], id: uint32_t, level: uint32_t) -> cython.
             put_signed(t, cython.cast(int32_t, m[1]))
         else:
             put_unsigned(t, m[1])
-        put_char(t, 44)
+        put_char(t, b",")
         m += 3 if wide else 2
     new_line(d, level)
-    put_char(t, 125)
+    put_char(t, b"}")
     if r[2] == 1:
         put(t, b" __attribute__((mode(byte)))")
     elif r[2] == 8 and d.v.pointer_size == 8 and small:
@@ -190,7 +190,7 @@ def put_pad(d: cython.pointer[CDump], index: cython.int, bits: int64_t, level: u
     else:
         put(t, b"char: ")
     put_signed(t, bits)
-    put_char(t, 59)
+    put_char(t, b";")
 
 
 @cython.cfunc
@@ -262,7 +262,7 @@ def put_composite(d: cython.pointer[CDump], id: uint32_t, level: uint32_t) -> cy
     i: uint32_t
     put_keyword(d, r)
     if r[0]:
-        put_char(t, 32)
+        put_char(t, b" ")
         put_type_name(d, id)
     put(t, b" {")
     for i in range(wire_vlen(r)):
@@ -285,7 +285,7 @@ def put_composite(d: cython.pointer[CDump], id: uint32_t, level: uint32_t) -> cy
         else:
             offset = at + 8 * size_of(d, m[1])
         in_bits = bits != 0
-        put_char(t, 59)
+        put_char(t, b";")
         m += 3
     if is_struct:
         put_padding(
@@ -293,6 +293,6 @@ def put_composite(d: cython.pointer[CDump], id: uint32_t, level: uint32_t) -> cy
         )  # fmt: skip
     if wire_vlen(r) or r[2]:
         new_line(d, level)
-    put_char(t, 125)
+    put_char(t, b"}")
     if packed:
         put(t, b" __attribute__((packed))")

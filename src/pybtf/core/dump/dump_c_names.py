@@ -110,7 +110,7 @@ def tag_faults(name: cython.p_const_char) -> cython.bint:
     """Whether this ends a string of C, or its line."""
     at: cython.size_t = 0
     while name[at]:
-        if cython.cast(uint8_t, name[at]) < 32 or name[at] == 34 or name[at] == 92:
+        if cython.cast(uint8_t, name[at]) < b" " or name[at] == b'"' or name[at] == b"\\":
             return True
         at += 1
     return False

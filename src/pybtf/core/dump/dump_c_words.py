@@ -56,7 +56,7 @@ def names_a_type(name: cython.p_const_char) -> cython.bint:
         i = 0
         while TYPE_WORDS[i] != cython.NULL:
             size = strlen(TYPE_WORDS[i])
-            if strncmp(name, TYPE_WORDS[i], size) == 0 and (name[size] == 0 or name[size] == 32):
+            if strncmp(name, TYPE_WORDS[i], size) == 0 and (name[size] == 0 or name[size] == b" "):
                 break
             i += 1
         if TYPE_WORDS[i] == cython.NULL:

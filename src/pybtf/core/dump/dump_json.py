@@ -45,8 +45,8 @@ from cython.cimports.pybtf.core.dump.text_buffer import (
 @cython.exceptval(check=False)
 def new_line(j: cython.pointer[Json]) -> cython.void:
     if j.pretty:
-        put_char(j.t, 10)
-        put_many(j.t, 32, 4 * j.depth)
+        put_char(j.t, b"\n")
+        put_many(j.t, b" ", 4 * j.depth)
 
 
 @cython.cfunc
@@ -56,12 +56,12 @@ def new_line(j: cython.pointer[Json]) -> cython.void:
 def key(j: cython.pointer[Json], name: cython.p_const_char) -> cython.void:
     """A key, given with its quotes and colon, after what stands before it."""
     if not j.first:
-        put_char(j.t, 44)
+        put_char(j.t, b",")
     j.first = False
     new_line(j)
     put(j.t, name)
     if j.pretty:
-        put_char(j.t, 32)
+        put_char(j.t, b" ")
 
 
 @cython.cfunc
@@ -80,9 +80,9 @@ def number(j: cython.pointer[Json], name: cython.p_const_char, value: uint32_t) 
 def word(j: cython.pointer[Json], name: cython.p_const_char, value: cython.p_const_char) -> cython.void:
     """A text that needs no escapes."""
     key(j, name)
-    put_char(j.t, 34)
+    put_char(j.t, b'"')
     put(j.t, value)
-    put_char(j.t, 34)
+    put_char(j.t, b'"')
 
 
 @cython.cfunc
@@ -90,18 +90,18 @@ def word(j: cython.pointer[Json], name: cython.p_const_char, value: cython.p_con
 @cython.exceptval(check=False)
 def escaped(t: cython.pointer[Text], c: uint8_t) -> cython.void:
     digits: cython.p_const_char = b"0123456789abcdef"
-    if c == 34 or c == 92:
-        put_char(t, 92)
+    if c == b'"' or c == b"\\":
+        put_char(t, b"\\")
         put_char(t, c)
-    elif c == 8:
+    elif c == b"\b":
         put(t, b"\\b")
-    elif c == 9:
+    elif c == b"\t":
         put(t, b"\\t")
-    elif c == 10:
+    elif c == b"\n":
         put(t, b"\\n")
-    elif c == 12:
+    elif c == b"\f":
         put(t, b"\\f")
-    elif c == 13:
+    elif c == b"\r":
         put(t, b"\\r")
     else:
         put(t, b"\\u00")
@@ -122,11 +122,11 @@ def named(j: cython.pointer[Json], name: uint32_t) -> cython.void:
     if name == 0:
         put(j.t, b'"(anon)"')
         return
-    put_char(j.t, 34)
+    put_char(j.t, b'"')
     s = view_name(j.v, name)
     while True:
         c = s[n]
-        if c < 32 or c == 34 or c == 92:
+        if c < b" " or c == b'"' or c == b"\\":
             put_bytes(j.t, s, n)
             if c == 0:
                 break
@@ -135,7 +135,7 @@ def named(j: cython.pointer[Json], name: uint32_t) -> cython.void:
             n = 0
         else:
             n += 1
-    put_char(j.t, 34)
+    put_char(j.t, b'"')
 
 
 @cython.cfunc
@@ -145,8 +145,8 @@ def named(j: cython.pointer[Json], name: uint32_t) -> cython.void:
 def opened(j: cython.pointer[Json]) -> cython.void:
     """Begin an object of an array."""
     if not j.first:
-        put_char(j.t, 44)
-    put_char(j.t, 123)
+        put_char(j.t, b",")
+    put_char(j.t, b"{")
     j.depth += 1
     j.first = True
 
@@ -158,7 +158,7 @@ def opened(j: cython.pointer[Json]) -> cython.void:
 def closed(j: cython.pointer[Json]) -> cython.void:
     j.depth -= 1
     new_line(j)
-    put_char(j.t, 125)
+    put_char(j.t, b"}")
     j.first = False
 
 
@@ -168,7 +168,7 @@ def closed(j: cython.pointer[Json]) -> cython.void:
 @cython.exceptval(check=False)
 def array_opened(j: cython.pointer[Json], name: cython.p_const_char) -> cython.void:
     key(j, name)
-    put_char(j.t, 91)
+    put_char(j.t, b"[")
     j.depth += 1
     j.first = True
 
@@ -181,7 +181,7 @@ def array_closed(j: cython.pointer[Json]) -> cython.void:
     j.depth -= 1
     if not j.first:
         new_line(j)
-    put_char(j.t, 93)
+    put_char(j.t, b"]")
     j.first = False
 
 
@@ -266,7 +266,7 @@ def variables(j: cython.pointer[Json], r: cython.pointer[cython.const[uint32_t]]
 @cython.nogil
 @cython.exceptval(check=False)
 def json_begin(j: cython.pointer[Json]) -> cython.void:
-    put_char(j.t, 123)
+    put_char(j.t, b"{")
     j.first = True
     j.depth = 1
     array_opened(j, b'"types":')
@@ -278,7 +278,7 @@ def json_begin(j: cython.pointer[Json]) -> cython.void:
 def json_end(j: cython.pointer[Json]) -> cython.void:
     array_closed(j)
     closed(j)
-    put_char(j.t, 10)
+    put_char(j.t, b"\n")
 
 
 @cython.cfunc

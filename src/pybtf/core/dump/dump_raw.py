@@ -104,9 +104,9 @@ def forward_text(r: cython.pointer[cython.const[uint32_t]]) -> cython.p_const_ch
 @cython.nogil
 @cython.exceptval(check=False)
 def quoted(v: cython.pointer[cython.const[TypeView]], t: cython.pointer[Text], name: uint32_t) -> cython.void:
-    put_char(t, 39)
+    put_char(t, b"'")
     put_name(v, t, name)
-    put_char(t, 39)
+    put_char(t, b"'")
 
 
 @cython.cfunc
@@ -202,11 +202,11 @@ def variables(
         if m[0]:
             of = view_record(v, m[0])
             put(t, kind_text(wire_kind(of)))
-            put_char(t, 32)
+            put_char(t, b" ")
             quoted(v, t, of[0])
         else:
             put(t, b"UNKNOWN '(anon)'")
-        put_char(t, 41)
+        put_char(t, b")")
         m += 3
 
 
@@ -219,11 +219,11 @@ def raw_type(v: cython.pointer[cython.const[TypeView]], t: cython.pointer[Text],
     kind: uint32_t = wire_kind(r)
     vlen: uint32_t = wire_vlen(r)
     i: uint32_t
-    put_char(t, 91)
+    put_char(t, b"[")
     put_unsigned(t, id)
     put_bytes(t, b"] ", 2)
     put(t, kind_text(kind))
-    put_char(t, 32)
+    put_char(t, b" ")
     quoted(v, t, r[0])
     if kind == KIND_INT:
         field(t, b" size=", r[2])
@@ -270,4 +270,4 @@ def raw_type(v: cython.pointer[cython.const[TypeView]], t: cython.pointer[Text],
         elif kind == KIND_DECL_TAG:
             put(t, b" component_idx=")
             put_signed(t, cython.cast(int32_t, r[3]))
-    put_char(t, 10)
+    put_char(t, b"\n")

@@ -45,7 +45,7 @@ cdef inline void put_unsigned(Text *t, uint64_t value) noexcept nogil:
     cdef int at = 20
     while True:
         at -= 1
-        digits[at] = <char> (48 + value % 10)
+        digits[at] = <char> (c'0' + value % 10)
         value //= 10
         if value == 0:
             break
@@ -53,7 +53,7 @@ cdef inline void put_unsigned(Text *t, uint64_t value) noexcept nogil:
 
 cdef inline void put_signed(Text *t, int64_t value) noexcept nogil:
     if value < 0:
-        put_char(t, 45)
+        put_char(t, c'-')
         put_unsigned(t, ~<uint64_t> value + 1)
     else:
         put_unsigned(t, <uint64_t> value)

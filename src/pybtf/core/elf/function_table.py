@@ -239,7 +239,7 @@ def gather(
         if size > budget:
             return NAMES_TOO_LONG
         budget -= size
-        suffix = cython.cast(cython.p_const_char, memchr(name, 46, size))  # '.'
+        suffix = cython.cast(cython.p_const_char, memchr(name, b".", size))
         if suffix == cython.NULL:
             suffix = name + size
         elif strstr(suffix, ".cold") or strstr(suffix, ".part"):

@@ -19,6 +19,7 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc, qsort, realloc
 from cython.cimports.libc.string import memcmp, memset, strlen
 from cython.cimports.pybtf.core.classes.class_record import ClassTable
+from cython.cimports.pybtf.core.classes.plain_names import LONGEST_PLAIN, is_plain
 from cython.cimports.pybtf.core.elf.function_table import SYM_CLONE, SYM_SUFFIXED, FuncTable
 from cython.cimports.pybtf.core.functions.function_merge import (
     FATE_AMBIGUOUS,
@@ -49,7 +50,6 @@ from cython.cimports.pybtf.core.model.function_state import (
 )
 
 NONE = cython.declare(uint32_t, 0xFFFFFFFF)
-LONGEST_NAME = cython.declare(uint32_t, 127)  # kernels before 6.1 take no more
 
 # ---------------------------------------------------------------- the symbols of one entry
 
@@ -235,12 +235,10 @@ def fate_of(c: cython.pointer[Combiner], begin: cython.size_t, canonical: cython
 def has_plain_name(t: cython.pointer[cython.const[FuncTable]], entry: uint32_t) -> cython.bint:
     """Whether all kernels take the name. To replace characters, as in names of types, could name another function."""
     i: uint32_t
-    b: cython.uchar
-    if t.name_len[entry] > LONGEST_NAME:
+    if t.name_len[entry] > LONGEST_PLAIN:
         return False
     for i in range(t.name_len[entry]):
-        b = t.name[entry][i]
-        if not (97 <= b <= 122 or 65 <= b <= 90 or b == 95 or (i and 48 <= b <= 57)):
+        if not is_plain(t.name[entry][i], i == 0):
             return False
     return True
 

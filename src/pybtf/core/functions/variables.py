@@ -85,9 +85,9 @@ def valid_name(e: Text) -> cython.bint:
         return False
     for i in range(e.size):
         b = cython.cast(uint8_t, e.text[i])
-        if (65 <= (b & 0xDF) <= 90 and b < 128) or b == 95 or b == 46:
+        if b"a" <= b <= b"z" or b"A" <= b <= b"Z" or b == b"_" or b == b".":
             continue
-        if i and 48 <= b <= 57:
+        if i and b"0" <= b <= b"9":
             continue
         return False
     return True

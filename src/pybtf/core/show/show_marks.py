@@ -30,7 +30,7 @@ def put_padded(t: cython.pointer[Text], value: uint32_t, width: cython.int) -> c
         digits += 1
         rest //= 10
     if digits < width:
-        put_many(t, 32, width - digits)
+        put_many(t, b" ", width - digits)
     put_unsigned(t, value)
 
 
@@ -38,7 +38,7 @@ def put_padded(t: cython.pointer[Text], value: uint32_t, width: cython.int) -> c
 @cython.nogil
 @cython.exceptval(check=False)
 def put_tabs(t: cython.pointer[Text], level: uint32_t) -> cython.void:
-    put_many(t, 9, level if level < MAX_TABS else MAX_TABS)
+    put_many(t, b"\t", level if level < MAX_TABS else MAX_TABS)
 
 
 @cython.cfunc
@@ -60,12 +60,12 @@ def put_offset(s: cython.pointer[Show], frame: cython.pointer[Level], p: cython.
     put(t, b" /* ")
     put_number(s, frame.base + p.offset, 5)
     if p.bits:
-        put_char(t, 58)
+        put_char(t, b":")
         put_number(s, p.bit, 2)
-        put_char(t, 32)
+        put_char(t, b" ")
         put_number(s, p.size, 2)
     else:
-        put_char(t, 32)
+        put_char(t, b" ")
         put_number(s, p.size, 5)
     put(t, b" */\n")
 
@@ -77,7 +77,7 @@ def pad_line(t: cython.pointer[Text], start: cython.size_t, column: cython.int) 
     """Spaces up to a column, which counts from `start`."""
     done: cython.int = cython.cast(cython.int, t.n - start)
     if done < column:
-        put_many(t, 32, column - done)
+        put_many(t, b" ", column - done)
 
 
 @cython.cfunc
@@ -97,7 +97,7 @@ def put_cacheline(
         return
     frame.cacheline = line
     if blank[0]:
-        put_char(t, 10)
+        put_char(t, b"\n")
         blank[0] = False
     put_tabs(t, frame.level)
     put(t, b"/* --- cacheline ")
@@ -138,7 +138,7 @@ def put_gap(
     boundary: cython.bint = p.meets == MEETS_BOUNDARY or p.meets == MEETS_BOUNDARY_NEXT
     if not s.format.quiet:
         if (p.bit_hole or p.hole) and not blank[0]:
-            put_char(t, 10)
+            put_char(t, b"\n")
         if p.bit_hole:
             put_hole(s, frame, p.bit_hole, b"bit")
         if p.hole:
@@ -146,10 +146,10 @@ def put_gap(
         if p.bit_hole or p.hole:
             blank[0] = True
         if p.meets != MEETS_NOTHING and not boundary and not blank[0]:
-            put_char(t, 10)
+            put_char(t, b"\n")
         blank[0] = blank[0] or p.meets != MEETS_NOTHING
     if boundary:
-        put_char(t, 10)
+        put_char(t, b"\n")
         put_tabs(t, frame.level)
         put(t, b"/* Force alignment to the next boundary: */\n")
 

@@ -92,10 +92,10 @@ def put_dimensions(s: cython.pointer[Show], id: uint32_t, flexible: cython.bint)
 @cython.nogil
 @cython.exceptval(check=False)
 def put_dimension(t: cython.pointer[Text], count: uint64_t, flexible: cython.bint) -> cython.void:
-    put_char(t, 91)
+    put_char(t, b"[")
     if count or not flexible:
         put_unsigned(t, count)
-    put_char(t, 93)
+    put_char(t, b"]")
 
 
 @cython.cfunc
@@ -116,7 +116,7 @@ def element_of(s: cython.pointer[Show], id: uint32_t) -> uint32_t:
 def put_called(t: cython.pointer[Text], c: cython.pointer[cython.const[Called]]) -> cython.void:
     if c.apart:
         put(t, b"* ")
-    put_many(t, 42, c.stars)
+    put_many(t, b"*", c.stars)
     put(t, c.name)
 
 
@@ -128,7 +128,7 @@ def put_padded_name(
 ) -> cython.void:
     """What follows a type that began at `start`."""
     pad_line(t, start, abs(column))
-    put_char(t, 32)
+    put_char(t, b" ")
     put_called(t, c)
 
 
@@ -179,7 +179,7 @@ def put_function(
     pad_line(t, start, abs(frame.type_column))
     put(t, b" (*" if pointer else b" (")
     put_called(t, c)
-    put_char(t, 41)
+    put_char(t, b")")
     put_parameters(s, id)
 
 
@@ -228,7 +228,7 @@ def put_braces(
         if frame.sums:
             put_no_sums(t, outer.level + 1)
         put_tabs(t, outer.level)
-        put_char(t, 125)
+        put_char(t, b"}")
     else:
         frame.level = outer.level + 1
         frame.type_column -= 8
@@ -241,7 +241,7 @@ def put_braces(
     if f != cython.NULL and is_packed(s, id):
         put_packed(s)
     if c.apart or c.stars or c.name[0]:
-        put_char(t, 32)
+        put_char(t, b" ")
         put_called(t, c)
     if f != cython.NULL and f.align and not is_packed(s, id):
         outer.uncounted = t.n
@@ -431,19 +431,19 @@ def put_member(
     frame.cacheline = inner.cacheline
     if direct and view_name(s.v, m[0])[0]:
         if inner.braces or s.format.expand:
-            put_char(t, 32)
+            put_char(t, b" ")
         put(t, view_name(s.v, m[0]))
     if p.bits:
         before = t.n
-        put_char(t, 58)
+        put_char(t, b":")
         put_unsigned(t, p.bits)
         if direct and view_record(s.v, m[1])[0] == 0:
             inner.uncounted += t.n - before
     if p.align:
         put_align(s, p.align)
-    put_char(t, 59)
+    put_char(t, b";")
     if frame.quiet or s.format.quiet:
-        put_char(t, 10)
+        put_char(t, b"\n")
         return
     if direct and view_record(s.v, m[1])[0] == 0:
         # Counted from the brace; columns left of it are as far away as those to the right of it.
@@ -476,8 +476,8 @@ def put_skipped(
     while inner.braces and is_kind(s, id, KIND_TYPEDEF):  # with braces, it ends
         id = view_record(s.v, id)[2]
     if inner.braces and is_tagged(s, id):
-        put_char(t, 32)
-    put_char(t, 58)
+        put_char(t, b" ")
+    put_char(t, b":")
     put_unsigned(t, p.bit_hole if inside else 0)
     put(t, b";\n")
 
@@ -512,7 +512,7 @@ def put_composite(s: cython.pointer[Show], id: uint32_t, frame: cython.pointer[L
     put(t, b"struct " if is_struct else b"union ")
     if r[0]:
         put(t, view_name(s.v, r[0]))
-        put_char(t, 32)
+        put_char(t, b" ")
     put(t, b"{\n")
     if not is_struct:
         frame.in_union = True
@@ -526,7 +526,7 @@ def put_composite(s: cython.pointer[Show], id: uint32_t, frame: cython.pointer[L
         if is_struct and not s.format.quiet:
             put_cacheline(s, frame, layouts + i, cython.address(blank))
         if blank:
-            put_char(t, 10)
+            put_char(t, b"\n")
             blank = False
         frame.flexible = not frame.in_union and i and i == count - 1
         put_member(s, frame, m, layouts + i)
@@ -541,7 +541,7 @@ def put_composite(s: cython.pointer[Show], id: uint32_t, frame: cython.pointer[L
         put_summary(s, r, cython.address(f), frame.level, frame.base)
     free(layouts)
     put_tabs(t, frame.level - 1)
-    put_char(t, 125)
+    put_char(t, b"}")
     s.depth -= 1
 
 
@@ -554,7 +554,7 @@ def put_tail(s: cython.pointer[Show], id: uint32_t, name: cython.p_const_char) -
     if is_packed(s, id):
         put_packed(s)
     if name[0]:
-        put_char(cython.address(s.out), 32)
+        put_char(cython.address(s.out), b" ")
         put(cython.address(s.out), name)
     if f != cython.NULL and f.align and not is_packed(s, id):
         put_align(s, f.align)

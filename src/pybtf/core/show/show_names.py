@@ -63,9 +63,9 @@ def put_modified(s: cython.pointer[Show], id: uint32_t, pointed_to: cython.bint)
         put(t, b" const")
         return
     put_qualifier(t, kind)
-    put_char(t, 32)
+    put_char(t, b" ")
     put_type(s, of)
-    put_char(t, 32)
+    put_char(t, b" ")
 
 
 @cython.cfunc
@@ -106,7 +106,7 @@ def put_array_qualifiers(s: cython.pointer[Show], id: uint32_t) -> uint32_t:
         kind = wire_kind(view_record(s.v, id))
         if kind != KIND_TYPE_TAG and not has_qualifier(s, view_record(s.v, id)[2], kind):
             put_qualifier(cython.address(s.out), kind)
-            put_char(cython.address(s.out), 32)
+            put_char(cython.address(s.out), b" ")
         id = view_record(s.v, id)[2]
     return of
 
@@ -175,7 +175,7 @@ def put_type(s: cython.pointer[Show], id: uint32_t) -> cython.void:
     else:
         if is_composite(kind) or kind == KIND_FWD:
             put(t, b"union" if kind == KIND_UNION or (kind == KIND_FWD and kind_flag(r)) else b"struct")
-            put_char(t, 32)
+            put_char(t, b" ")
         elif is_enum(kind):
             put(t, b"enum ")
         elif kind == KIND_FLOAT:
@@ -205,13 +205,13 @@ def put_parameter(s: cython.pointer[Show], id: uint32_t, name: cython.p_const_ch
     if of == 0 or wire_kind(view_record(s.v, of)) != KIND_FUNC_PROTO:
         put_type(s, id)
         if name[0]:
-            put_char(t, 32)
+            put_char(t, b" ")
             put(t, name)
     elif show_enter(s, id):
         put_type(s, view_record(s.v, of)[2])
         put(t, b" (*")
         put(t, name)
-        put_char(t, 41)
+        put_char(t, b")")
         put_parameters(s, of)
         s.depth -= 1
 
@@ -235,7 +235,7 @@ def put_tagged_parameters(
     r: cython.pointer[uint32_t] = view_record(s.v, id)
     count: uint32_t = wire_vlen(r)
     i: uint32_t
-    put_char(t, 40)
+    put_char(t, b"(")
     if count == 0 or (count == 1 and r[4] == 0):  # `(...)` as well
         put(t, b"void")
         count = 0
@@ -246,14 +246,14 @@ def put_tagged_parameters(
             put(t, b", ")
         while n_tags and view_record(s.v, tags[0])[3] == i:
             put(t, view_name(s.v, view_record(s.v, tags[0])[0]))
-            put_char(t, 32)
+            put_char(t, b" ")
             tags += 1
             n_tags -= 1
         if r[4 + 2 * i] == 0 and i == count - 1:
             put(t, b"...")
             break
         put_parameter(s, r[4 + 2 * i], view_name(s.v, r[3 + 2 * i]))
-    put_char(t, 41)
+    put_char(t, b")")
 
 
 @cython.cfunc
@@ -261,20 +261,21 @@ def put_tagged_parameters(
 @cython.exceptval(check=False)
 def put_hex(t: cython.pointer[Text], value: uint64_t, width: cython.int) -> cython.void:
     """A hexadecimal number at the right end of a column, with `0x` in front of it if it is not zero."""
+    symbols: cython.p_const_char = b"0123456789abcdef"
     digits: cython.int = 0
     rest: uint64_t = value
     while rest:
         digits += 1
         rest >>= 4
-    put_many(t, 32, max(0, width - (digits + 2 if digits else 1)))
+    put_many(t, b" ", max(0, width - (digits + 2 if digits else 1)))
     if digits == 0:
-        put_char(t, 48)
+        put_char(t, b"0")
         return
     put(t, b"0x")
     while digits:
         digits -= 1
         rest = (value >> (4 * digits)) & 15
-        put_char(t, cython.cast(cython.char, rest + (48 if rest < 10 else 87)))
+        put_char(t, symbols[rest])
 
 
 @cython.cfunc
@@ -300,16 +301,16 @@ def put_enum(s: cython.pointer[Show], id: uint32_t, level: uint32_t) -> cython.v
     put(t, b"enum ")
     if r[0]:
         put(t, view_name(s.v, r[0]))
-        put_char(t, 32)
+        put_char(t, b" ")
     put(t, b"{\n")
     m = r + 3
     for i in range(wire_vlen(r)):
         if not show_step(s, id):
             return
-        put_many(t, 9, level + 1)
+        put_many(t, b"\t", level + 1)
         length = strlen(view_name(s.v, m[0]))
         put(t, view_name(s.v, m[0]))
-        put_many(t, 32, longest - length)
+        put_many(t, b" ", longest - length)
         put(t, b" = ")
         value = m[1]
         if wide:
@@ -326,8 +327,8 @@ def put_enum(s: cython.pointer[Show], id: uint32_t, level: uint32_t) -> cython.v
             put_signed(t, cython.cast(int32_t, m[1]))
         put(t, b",\n")
         m += step
-    put_many(t, 9, level)
-    put_char(t, 125)
+    put_many(t, b"\t", level)
+    put_char(t, b"}")
     if r[2] != INT_SIZE:
         put(t, b" __attribute__((__packed__))")
 

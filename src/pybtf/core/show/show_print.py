@@ -78,7 +78,7 @@ def put_definition(s: cython.pointer[Show], id: uint32_t, typedef: cython.p_cons
         if r[2] and wire_kind(view_record(s.v, r[2])) == KIND_FUNC_PROTO:
             put_function_tags(s)
             put_type(s, view_record(s.v, r[2])[2])
-            put_char(t, 32)
+            put_char(t, b" ")
             put(t, view_name(s.v, r[0]))
             put_tagged_parameters(s, r[2], s.tags + s.n_function_tags, s.n_tags - s.n_function_tags)
         else:
@@ -102,7 +102,7 @@ def put_function_tags(s: cython.pointer[Show]) -> cython.void:
         if not show_step(s, s.tags[i]):
             return
         put(cython.address(s.out), view_name(s.v, view_record(s.v, s.tags[i])[0]))
-        put_char(cython.address(s.out), 32)
+        put_char(cython.address(s.out), b" ")
 
 
 @cython.cfunc
@@ -120,14 +120,14 @@ def put_declaration(s: cython.pointer[Show], id: uint32_t, name: cython.p_const_
     if end and wire_kind(view_record(s.v, end)) == KIND_FUNC_PROTO and steps < 2:
         put_type(s, view_record(s.v, end)[2])
         put(t, b" (")
-        put_many(t, 42, steps)
+        put_many(t, b"*", steps)
         put(t, name)
         put_dimensions(s, id, False)
-        put_char(t, 41)
+        put_char(t, b")")
         put_parameters(s, end)
         return
     put_type(s, element)
-    put_char(t, 32)
+    put_char(t, b" ")
     put(t, name)
     put_dimensions(s, id, False)
 
@@ -157,12 +157,12 @@ def put_typedef(s: cython.pointer[Show], r: cython.pointer[uint32_t], frame: cyt
         put_tail(s, r[2], name)
     elif is_enum(wire_kind(of)) and of[0] == 0:
         put_enum(s, r[2], 0)
-        put_char(t, 32)
+        put_char(t, b" ")
         put(t, name)
     elif wire_kind(of) == KIND_UNION:
         put_type(s, r[2])
         pad_line(t, start, TYPE_COLUMN)
-        put_char(t, 32)
+        put_char(t, b" ")
         put(t, name)
     elif wire_kind(of) == KIND_ARRAY:
         c.name = name

@@ -16,10 +16,10 @@ from cython.cimports.pybtf.core.show.show_types import Facts, Show
 def put_count(t: cython.pointer[Text], count: uint32_t, what: cython.p_const_char) -> cython.void:
     """`1 byte`, `2 bytes`."""
     put_unsigned(t, count)
-    put_char(t, 32)
+    put_char(t, b" ")
     put(t, what)
     if count != 1:
-        put_char(t, 115)
+        put_char(t, b"s")
 
 
 @cython.cfunc
@@ -50,8 +50,8 @@ def begin(t: cython.pointer[Text], said: cython.bint, level: uint32_t) -> cython
     if said:
         put(t, b", ")
     else:
-        put_char(t, 10)
-        put_many(t, 9, level)
+        put_char(t, b"\n")
+        put_many(t, b"\t", level)
         put(t, b"/* XXX last struct has ")
 
 
@@ -105,7 +105,7 @@ def put_after(s: cython.pointer[Show], type: uint32_t, level: uint32_t) -> cytho
 @cython.exceptval(check=False)
 def line(t: cython.pointer[Text], level: uint32_t, text: cython.p_const_char, value: uint32_t) -> cython.void:
     """The beginning of a line of the summary."""
-    put_many(t, 9, level)
+    put_many(t, b"\t", level)
     put(t, b"/* ")
     put(t, text)
     put_unsigned(t, value)
@@ -125,7 +125,7 @@ def more(t: cython.pointer[Text], text: cython.p_const_char, value: uint32_t) ->
 def put_inside(t: cython.pointer[Text], level: uint32_t, f: cython.pointer[Facts]) -> cython.void:
     """What the types of the members have."""
     if f.with_holes or f.with_bit_holes or f.bit_paddings:
-        put_many(t, 9, level)
+        put_many(t, b"\t", level)
         put(t, b"/* member types with ")
         if f.with_holes:
             more(t, b"holes: ", f.with_holes)
@@ -173,7 +173,7 @@ def put_sums(t: cython.pointer[Text], level: uint32_t, f: cython.pointer[Facts])
 @cython.exceptval(check=False)
 def put_flexible(t: cython.pointer[Text], level: uint32_t, f: cython.pointer[Facts]) -> cython.void:
     """How many members have a flexible array, at their end and before it."""
-    put_many(t, 9, level)
+    put_many(t, b"\t", level)
     put(t, b"/* flexible array members: ")
     if f.flexible_end:
         more(t, b"end: ", f.flexible_end)
@@ -188,7 +188,7 @@ def put_flexible(t: cython.pointer[Text], level: uint32_t, f: cython.pointer[Fac
 def put_biggest(s: cython.pointer[Show], level: uint32_t, f: cython.pointer[Facts]) -> cython.void:
     """The first member with the biggest element."""
     t: cython.pointer[Text] = cython.address(s.out)
-    put_many(t, 9, level)
+    put_many(t, b"\t", level)
     put(t, b"/* first biggest size base type member: ")
     if f.biggest_name:
         put(t, view_name(s.v, f.biggest_name))
@@ -210,7 +210,7 @@ def put_summary(
     t: cython.pointer[Text] = cython.address(s.out)
     size: uint32_t = r[2]
     last: uint32_t = (base + size) % s.line_size
-    put_char(t, 10)
+    put_char(t, b"\n")
     line(t, level, b"size: ", size)
     more(t, b", cachelines: ", 0 if is_empty(r) else size // s.line_size + (size % s.line_size != 0))
     more(t, b", members: ", wire_vlen(r))
@@ -244,6 +244,6 @@ def put_summary(
 @cython.exceptval(check=False)
 def put_no_sums(t: cython.pointer[Text], level: uint32_t) -> cython.void:
     """Those of a struct that is only declared."""
-    put_char(t, 10)
+    put_char(t, b"\n")
     line(t, level, b"size: ", 0)
     put(t, b", cachelines: 0, members: 0 */\n")
