@@ -60,6 +60,7 @@ from cython.cimports.pybtf.core.support.cursor import (
 @cython.nogil
 @cython.exceptval(check=False)
 def bad_data(r: cython.pointer[Reader], die: uint64_t) -> cython.int:
+    """The fault of a DIE that does not end within its unit, or has a number or a string without an end."""
     code: cython.int = FAULT_TRUNCATED
     if r.c.bad == CUR_LEB:
         code = FAULT_LEB
@@ -69,15 +70,80 @@ def bad_data(r: cython.pointer[Reader], die: uint64_t) -> cython.int:
 
 
 @cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def read_number(c: cython.pointer[Cursor], operation: uint32_t, a: cython.pointer[Attr]) -> cython.bint:
+    """Reads a number of one, two, four or eight bytes. False: the operation is another, and nothing has been done."""
+    if operation == OP_U4:
+        a.v = cur_u32(c)
+    elif operation == OP_U1:
+        a.v = cur_u8(c)
+    elif operation == OP_U2:
+        a.v = cur_u16(c)
+    elif operation == OP_U8:
+        a.v = cur_u64(c)
+    else:
+        return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_block(c: cython.pointer[Cursor], operation: uint32_t, a: cython.pointer[Attr]) -> cython.void:
+    """Notes where a block is, and how long, and passes over it."""
+    length: cython.size_t
+    if operation == OP_BLOCK1:
+        length = cur_u8(c)
+    elif operation == OP_BLOCK2:
+        length = cur_u16(c)
+    elif operation == OP_BLOCK4:
+        length = cur_u32(c)
+    else:
+        length = cur_uleb(c)
+    a.v = cur_tell(c)
+    a.size = cython.cast(uint32_t, length)
+    cur_skip(c, length)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_indirect(r: cython.pointer[Reader], word: uint32_t, a: cython.pointer[Attr], die: uint64_t) -> cython.int:
+    """Reads a value whose form is in the DIE, before it. Nonzero: fault."""
+    c: cython.pointer[Cursor] = cython.address(r.c)
+    slot: uint32_t = (word >> 8) & 0xFF
+    form: uint64_t = cur_uleb(c)
+    operation: uint32_t
+    word = form_op(form, r.address_size, r.offset_size, r.version)
+    if slot == D_MEMBER_LOCATION and r.version < 4:
+        word = as_list(word)
+    if r.alternate:
+        word = in_alternate(word)
+    elif r.split and leaves_split(word):
+        return fault_set(r.fault, FAULT_SPLIT_FORM, IN_INFO, cur_tell(c), die, cython.cast(int64_t, form))
+    operation = word & 0xFF
+    # An indirect form that is again indirect, or implicit, makes no sense.
+    if word == UNKNOWN_FORM or operation == OP_INDIRECT or form == DW_FORM_implicit_const:
+        return fault_set(r.fault, FAULT_FORM, IN_INFO, cur_tell(c), die, cython.cast(int64_t, form))
+    a.cls = (word >> 16) & 0xFF
+    if operation == OP_IMPLICIT:  # a flag that is present
+        a.v = 1
+        return 0
+    if read_number(c, operation, a):
+        return 0
+    return read_value(r, word, a, die)
+
+
+@cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def read_value(r: cython.pointer[Reader], word: uint32_t, a: cython.pointer[Attr], die: uint64_t) -> cython.int:
-    """Reads one value whose operation is not one of the fixed sizes and not OP_IMPLICIT."""
+    """Reads a value that `read_number` does not read, and that is not in the program (OP_IMPLICIT). Nonzero: fault."""
     c: cython.pointer[Cursor] = cython.address(r.c)
     operation: uint32_t = word & 0xFF
-    slot: uint32_t
     length: cython.size_t
-    form: uint64_t
     if operation == OP_ULEB:
         a.v = cur_uleb(c)
     elif operation == OP_SLEB:
@@ -94,54 +160,17 @@ def read_value(r: cython.pointer[Reader], word: uint32_t, a: cython.pointer[Attr
         a.size = 16
         cur_skip(c, 16)
     elif operation == OP_INDIRECT:
-        form = cur_uleb(c)
-        slot = (word >> 8) & 0xFF
-        word = form_op(form, r.address_size, r.offset_size, r.version)
-        if slot == D_MEMBER_LOCATION and r.version < 4:
-            word = as_list(word)
-        if r.alternate:
-            word = in_alternate(word)
-        elif r.split and leaves_split(word):
-            return fault_set(r.fault, FAULT_SPLIT_FORM, IN_INFO, cur_tell(c), die, cython.cast(int64_t, form))
-        # An indirect form that is again indirect, or implicit, makes no sense.
-        if word == UNKNOWN_FORM or (word & 0xFF) == OP_INDIRECT or form == DW_FORM_implicit_const:
-            return fault_set(r.fault, FAULT_FORM, IN_INFO, cur_tell(c), die, cython.cast(int64_t, form))
-        a.cls = (word >> 16) & 0xFF
-        if (word & 0xFF) == OP_IMPLICIT:
-            a.v = 1
-        elif (word & 0xFF) == OP_U1:
-            a.v = cur_u8(c)
-        elif (word & 0xFF) == OP_U2:
-            a.v = cur_u16(c)
-        elif (word & 0xFF) == OP_U4:
-            a.v = cur_u32(c)
-        elif (word & 0xFF) == OP_U8:
-            a.v = cur_u64(c)
-        else:
-            return read_value(r, word, a, die)
-        return 0
+        return read_indirect(r, word, a, die)
     else:
-        if operation == OP_BLOCK1:
-            a.v = cur_u8(c)
-        elif operation == OP_BLOCK2:
-            a.v = cur_u16(c)
-        elif operation == OP_BLOCK4:
-            a.v = cur_u32(c)
-        else:
-            a.v = cur_uleb(c)
-        length = a.v
-        a.v = cur_tell(c)
-        a.size = cython.cast(uint32_t, length)
-        cur_skip(c, length)
+        read_block(c, operation, a)
     return 0
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def skip_value(r: cython.pointer[Reader], operation: uint32_t, die: uint64_t) -> cython.int:
+def skip_value(c: cython.pointer[Cursor], operation: uint32_t) -> cython.void:
     """Passes over one value whose size is in the data."""
-    c: cython.pointer[Cursor] = cython.address(r.c)
     length: cython.size_t = 0
     if operation == OP_SKIP_LEB:
         cur_uleb(c)
@@ -155,39 +184,38 @@ def skip_value(r: cython.pointer[Reader], operation: uint32_t, die: uint64_t) ->
         cur_skip(c, cur_u32(c))
     elif operation == OP_SKIP_BLOCK:
         cur_skip(c, cur_uleb(c))
-    return 0
 
 
 @cython.cfunc
+@cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def die_read(r: cython.pointer[Reader], d: cython.pointer[Die]) -> cython.int:
-    """Reads the DIE at the cursor. `d.tag` is 0 for a null entry. Nonzero: fault."""
+def place_reference(r: cython.pointer[Reader], a: cython.pointer[Attr]) -> cython.bint:
+    """Counts a reference within the unit from the start of .debug_info. False: it leads out of the unit."""
+    if a.v < r.end - r.unit:
+        a.v += r.unit
+    elif r.passing:
+        a.cls = A_NONE
+    else:
+        return False
+    return True
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def run_program(
+    r: cython.pointer[Reader], d: cython.pointer[Die], ops: cython.pointer[cython.const[uint32_t]]
+) -> cython.int:
+    """Reads the attributes of a DIE, for which `ops` is the program of its abbreviation. Nonzero: fault."""
     c: cython.pointer[Cursor] = cython.address(r.c)
-    decl: cython.pointer[AbbrevDecl]
-    ops: cython.pointer[uint32_t]
     a: cython.pointer[Attr]
-    code: uint64_t
     word: uint32_t
     operation: uint32_t
     slot: uint32_t
     scratch: Attr
     seen: uint64_t = 0
-    d.offset = cur_tell(c)
-    code = cur_uleb(c)
-    if code == 0:
-        d.tag = 0
-        d.children = 0
-        d.seen = 0
-        if c.bad:
-            return bad_data(r, d.offset)
-        return 0
-    decl = abbrevs_find(r.table, code)
-    if decl == cython.NULL:
-        return fault_set(r.fault, FAULT_ABBREV_CODE, IN_INFO, d.offset, d.offset, cython.cast(int64_t, code))
-    d.tag = decl.tag
-    d.children = decl.children
-    ops = r.table.ops.p + decl.program
     while True:
         word = ops[0]
         ops += 1
@@ -198,7 +226,7 @@ def die_read(r: cython.pointer[Reader], d: cython.pointer[Die]) -> cython.int:
             cur_skip(c, word >> 16)
             continue
         if operation < OP_U1:
-            skip_value(r, operation, d.offset)
+            skip_value(c, operation)
             continue
         slot = (word >> 8) & 0xFF
         if slot == NO_SLOT:  # an unwanted value of indirect form
@@ -208,30 +236,41 @@ def die_read(r: cython.pointer[Reader], d: cython.pointer[Die]) -> cython.int:
         a = cython.address(d.a[slot])
         a.cls = (word >> 16) & 0xFF
         seen |= cython.cast(uint64_t, 1) << slot
-        if operation == OP_U4:
-            a.v = cur_u32(c)
-        elif operation == OP_U1:
-            a.v = cur_u8(c)
-        elif operation == OP_U2:
-            a.v = cur_u16(c)
-        elif operation == OP_U8:
-            a.v = cur_u64(c)
-        elif operation == OP_IMPLICIT:
-            a.v = ops[0] | (cython.cast(uint64_t, ops[1]) << 32)
-            ops += 2
-        elif read_value(r, word, a, d.offset):
-            return 1
-        if a.cls == A_REF:
-            if a.v < r.end - r.unit:
-                a.v += r.unit
-            elif r.passing:
-                a.cls = A_NONE
-            else:
-                return fault_set(r.fault, FAULT_REFERENCE, IN_INFO, d.offset, d.offset, cython.cast(int64_t, a.v))
+        if not read_number(c, operation, a):
+            if operation == OP_IMPLICIT:
+                a.v = ops[0] | (cython.cast(uint64_t, ops[1]) << 32)
+                ops += 2
+            elif read_value(r, word, a, d.offset):
+                return 1
+        if a.cls == A_REF and not place_reference(r, a):
+            return fault_set(r.fault, FAULT_REFERENCE, IN_INFO, d.offset, d.offset, cython.cast(int64_t, a.v))
     d.seen = seen
-    if c.bad:
-        return bad_data(r, d.offset)
     return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def die_read(r: cython.pointer[Reader], d: cython.pointer[Die]) -> cython.int:
+    """Reads the DIE at the cursor. `d.tag` is 0 for a null entry. Nonzero: fault."""
+    c: cython.pointer[Cursor] = cython.address(r.c)
+    decl: cython.pointer[AbbrevDecl]
+    code: uint64_t
+    d.offset = cur_tell(c)
+    code = cur_uleb(c)
+    if code:
+        decl = abbrevs_find(r.table, code)
+        if decl == cython.NULL:
+            return fault_set(r.fault, FAULT_ABBREV_CODE, IN_INFO, d.offset, d.offset, cython.cast(int64_t, code))
+        d.tag = decl.tag
+        d.children = decl.children
+        if run_program(r, d, r.table.ops.p + decl.program):
+            return 1
+    else:
+        d.tag = 0
+        d.children = 0
+        d.seen = 0
+    return bad_data(r, d.offset) if c.bad else 0
 
 
 @cython.cfunc
@@ -295,6 +334,7 @@ def text_at(
     text: cython.pointer[cython.p_const_char],
     size: cython.pointer[cython.size_t],
 ) -> cython.int:
+    """The text at an offset of a section of strings. Nonzero: fault."""
     nul: cython.pointer[cython.const[uint8_t]]
     if offset >= section.n:
         return fault_set(r.fault, FAULT_OFFSET, where, offset, die, cython.cast(int64_t, section.n))
