@@ -8,6 +8,10 @@ from pybtf.core.support.monitor cimport Monitor
 from pybtf.core.values.unit_read cimport PayloadUnit
 from pybtf.core.worker cimport Worker
 
+cdef enum:                      # what `claim` returns if it is not the number of a unit
+    NONE_LEFT = -1
+    RING_FULL = -2
+
 cdef class Ring(Inputs):
     cdef UnitValue *values      # the ring: of unit `number`, the one at `number % window`
     cdef uint32_t window
@@ -25,10 +29,11 @@ cdef class Ring(Inputs):
 
     cdef int64_t claim(self, long patience) noexcept nogil
     cdef void publish(self, UnitValue *v) noexcept nogil
+    cdef void encode(self, UnitValue *v) noexcept nogil
     cdef uint32_t unit(self, uint32_t number) noexcept nogil
     cdef void take(self, Worker *w, uint32_t number, UnitValue *v) noexcept nogil
     cdef bint take_stored(self, Worker *w, PayloadUnit *g, UnitValue *v) noexcept nogil
     cdef bint fetch(self, Worker *w, PayloadUnit *g) noexcept with gil
-    cdef bint loop(self, Worker *w, long milliseconds) noexcept nogil
+    cdef bint decode(self, Worker *w, long milliseconds) noexcept nogil
     cdef describe(self, Fault f, unit)
     cdef unit_around(self, uint64_t offset)

@@ -38,6 +38,7 @@ from cython.cimports.pybtf.core.model.faults import (
 )
 from cython.cimports.pybtf.core.model.losses import losses_reset, losses_take
 from cython.cimports.pybtf.core.payload_units import begin_value, read_unit
+from cython.cimports.pybtf.core.ring import NONE_LEFT, RING_FULL
 from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.monitor import *
 from cython.cimports.pybtf.core.values.stored_payload import StoredPayload, stored_close, stored_open
@@ -46,6 +47,9 @@ from cython.cimports.pybtf.core.worker import *
 
 from pybtf.core.codes import ERROR_NAMES, FAULT_NAMES
 from pybtf.core.support.mapped_file import own
+
+SLICE = cython.declare(cython.long, 50)  # milliseconds between two looks at signals and progress
+PATIENCE = cython.declare(cython.long, 1000)  # and for which a worker waits for room, where nobody looks at either
 
 
 @cython.cclass
@@ -86,21 +90,20 @@ class Ring(Inputs):
     @cython.nogil
     @cython.exceptval(check=False)
     def claim(self, patience: cython.long) -> int64_t:
-        """The number of the next unit to decode; -1: none is left; -2: the ring is still full, after a while of
-        `patience` milliseconds at most.
+        """The number of the next unit to decode, or NONE_LEFT, or RING_FULL: it was so for `patience` milliseconds, or
+        is so again.
         """
-        number: int64_t = -1
+        number: int64_t
         monitor_enter(cython.address(self.monitor))
-        while not self.stopped and self.claimed < self.units and self.claimed - self.consumed >= self.window:
+        if not self.stopped and self.claimed < self.units and self.claimed - self.consumed >= self.window:
             monitor_wait(cython.address(self.monitor), patience)
-            if self.claimed - self.consumed >= self.window:
-                number = -2
-                break
-        if number != -2 and not self.stopped and self.claimed < self.units:
+        if self.stopped or self.claimed >= self.units:
+            number = NONE_LEFT
+        elif self.claimed - self.consumed >= self.window:
+            number = RING_FULL
+        else:
             number = self.claimed
             self.claimed += 1
-        elif self.stopped or self.claimed >= self.units:
-            number = -1
         monitor_leave(cython.address(self.monitor))
         return number
 
@@ -110,7 +113,6 @@ class Ring(Inputs):
     def publish(self, v: cython.pointer[UnitValue]) -> cython.void:
         """Puts a value into the ring, and encodes what is ready unless somebody else does."""
         head: cython.pointer[UnitValue]
-        start: int64_t
         monitor_enter(cython.address(self.monitor))
         v.ready = True
         if self.draining:
@@ -123,21 +125,7 @@ class Ring(Inputs):
                 break
             monitor_leave(cython.address(self.monitor))
             CHECK(head.number == self.x.first_unit + self.unit(self.consumed), "a unit is encoded out of its turn")
-            start = now_ns()
-            if head.fault.code:
-                self.bad = head.fault
-                self.bad_unit = head.number - self.x.first_unit
-                self.bad_name = head.name
-            elif (
-                keep_again(cython.address(self.e), head) if self.again else keep_unit(cython.address(self.e), head)
-            ):
-                self.bad_unit = head.number - self.x.first_unit
-                self.bad_name = head.name
-            elif not self.again and not losses_take(cython.address(self.losses), cython.address(head.losses)):
-                encoder_fail(cython.address(self.e), ENCODE_MEMORY)
-            self.encode_ns += now_ns() - start
-            if self.x.merge:
-                value_free(head)
+            self.encode(head)
             monitor_enter(cython.address(self.monitor))
             head.ready = False
             self.consumed += 1
@@ -146,6 +134,28 @@ class Ring(Inputs):
             monitor_notify(cython.address(self.monitor))
         self.draining = False
         monitor_leave(cython.address(self.monitor))
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def encode(self, v: cython.pointer[UnitValue]) -> cython.void:
+        """Takes the next value into the encoder. What is wrong is left in `bad` or in the encoder's error."""
+        start: int64_t = now_ns()
+        failed: cython.bint = True
+        if v.fault.code:
+            self.bad = v.fault
+        elif self.again:
+            failed = keep_again(cython.address(self.e), v)
+        else:
+            failed = keep_unit(cython.address(self.e), v)
+            if not failed and not losses_take(cython.address(self.losses), cython.address(v.losses)):
+                encoder_fail(cython.address(self.e), ENCODE_MEMORY)
+        if failed:
+            self.bad_unit = v.number - self.x.first_unit
+            self.bad_name = v.name
+        self.encode_ns += now_ns() - start
+        if self.x.merge:
+            value_free(v)
 
     @cython.cfunc
     @cython.nogil
@@ -212,14 +222,14 @@ class Ring(Inputs):
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def loop(self, w: cython.pointer[Worker], milliseconds: cython.long) -> cython.bint:
-        """Decodes until nothing is left (true) or the time is up (false); `milliseconds` 0: without limit."""
+    def decode(self, w: cython.pointer[Worker], milliseconds: cython.long) -> cython.bint:
+        """Decodes units until none is left (true) or the time is up (false); `milliseconds` 0: without limit."""
         end: int64_t = now_ns() + milliseconds * cython.cast(int64_t, 1000000)
         number: int64_t
         v: cython.pointer[UnitValue]
         while True:
-            number = self.claim(milliseconds if milliseconds else 1000)
-            if number == -1:
+            number = self.claim(milliseconds if milliseconds else PATIENCE)
+            if number == NONE_LEFT:
                 return True
             if number >= 0:
                 v = cython.address(self.values[number % self.window])
@@ -236,9 +246,9 @@ class Ring(Inputs):
     def work(self, on_slice=None):
         """Takes part in the run until nothing is left to decode; see the module.
 
-        `on_slice(done, units)` is called every 50 ms, from this thread; what it raises ends the run.
+        `on_slice(done, units)` is called every `SLICE` milliseconds, from this thread; what it raises ends the run.
         """
-        slice_: cython.long = 0 if on_slice is None else 50
+        slice_: cython.long = 0 if on_slice is None else SLICE
         done: cython.bint = False
         consumed: uint32_t
         i: cython.size_t
@@ -250,7 +260,7 @@ class Ring(Inputs):
                 raise MemoryError
             while not done:
                 with cython.nogil:
-                    done = self.loop(w, slice_)
+                    done = self.decode(w, slice_)
                 if on_slice is not None:
                     monitor_enter(cython.address(self.monitor))
                     consumed = self.consumed
@@ -314,7 +324,7 @@ class Ring(Inputs):
     @cython.cfunc
     def describe(self, f: Fault, unit):
         name: uint32_t = 0
-        if f.code == FAULT_VARIABLE_NAME or f.code == FAULT_VARIABLE_TYPE or f.code in (FAULT_SPLIT, FAULT_DISCARDED):
+        if f.code in (FAULT_VARIABLE_NAME, FAULT_VARIABLE_TYPE, FAULT_SPLIT, FAULT_DISCARDED):
             name = cython.cast(uint32_t, f.value)
         return {
             "name": self.text(name),
