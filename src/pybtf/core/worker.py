@@ -1,7 +1,7 @@
 """What a worker does with one unit: header in, unit value out.
 
 Begin with `decode_unit`. `try_unit` is one attempt, in two halves: `walk_all` (unit_walk.py) reads the DIEs into the
-walker's tables, and `finish_unit` makes the value of them. It resolves references, translates types to records, gives
+walker's tables, and `finish_unit` makes the value of them: it resolves references, translates types to records, gives
 them classes, and then `observe_unit` notes functions and variables. A unit is attempted again if names that were to be
 interned late turn out to be empty (`try_twice`), and where an encoding degrades, without what is damaged (`leave_out`,
 in merge mode `try_without_damaged`).
@@ -292,16 +292,34 @@ def finish_unit(
     v: cython.pointer[UnitValue],
     symbols: FunctionTable,
 ) -> cython.int:
-    """Makes the value of a unit whose DIEs are in the walker's tables. Nonzero: fault in `v.fault`."""
-    u: cython.pointer[Unit] = cython.address(w.walker.u)
-    options: cython.int = R_LITTLE_ENDIAN if x.little else 0
-    stand_in: int64_t = 0
-    if x.options & OPT_TRUE_SIGNATURE:
-        options |= R_TRUE_SIGNATURE
+    """Makes the value of a unit whose DIEs are in the walker's tables. Nonzero: fault in `v.fault`, or a name was
+    empty.
+    """
     v.counts[COUNT_SKIPPED_TAGS] = w.walker.skipped_tags
     v.counts[COUNT_SIGNATURES_LOST] = w.walker.signatures_lost
     if v.filtered:
         return 0
+    if resolve_tables(w, x, v) or make_records(w, x, v):
+        return 1
+    if classify_unit(cython.address(w.classifier), v):
+        return 1
+    return observe_unit(w, x, v, symbols)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def resolve_tables(
+    w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], v: cython.pointer[UnitValue]
+) -> cython.int:
+    """References become small ids, and functions take over what their origins say. Nonzero: fault in `v.fault`, or a
+    name was empty.
+    """
+    u: cython.pointer[Unit] = cython.address(w.walker.u)
+    options: cython.int = R_LITTLE_ENDIAN if x.little else 0
+    stand_in: int64_t = 0  # the small id of what lost references lead to
+    if x.options & OPT_TRUE_SIGNATURE:
+        options |= R_TRUE_SIGNATURE
     if x.merge and x.n_own < x.n_units:
         v.counts[COUNT_ALTERNATE_LOST] = lost_references(cython.address(w.walker))
     if w.walker.lost != cython.NULL:
@@ -336,17 +354,24 @@ def finish_unit(
         pass_all(cython.address(x.sections))
     if stand_in:
         u.types[stand_in].die = 0
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def make_records(
+    w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], v: cython.pointer[UnitValue]
+) -> cython.int:
+    """Types become BTF records. Nonzero: fault in `v.fault`."""
+    u: cython.pointer[Unit] = cython.address(w.walker.u)
     if x.options & OPT_DEGRADE and fit_parts(u, v, x.table.n):
         return 1
     if translate_types(u, v, cython.address(x.known), x.options):
         return 1
     if x.merge:
         shed_translated(u)
-    if v.track_dies and note_dies(u, v):
-        return 1
-    if classify_unit(cython.address(w.classifier), v):
-        return 1
-    return observe_unit(w, x, v, symbols)
+    return v.track_dies and note_dies(u, v)
 
 
 @cython.cfunc
