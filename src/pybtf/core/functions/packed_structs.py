@@ -15,15 +15,7 @@ and sizes are any numbers, so sums of them may wrap.
 import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.functions.packed_structs import (
-    DW_TAG_array_type,
-    DW_TAG_base_type,
-    DW_TAG_class_type,
-    DW_TAG_enumeration_type,
-    DW_TAG_interface_type,
-    DW_TAG_structure_type,
-    DW_TAG_union_type,
-)
+from cython.cimports.pybtf.core.functions.packed_structs import Covered
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import (
     LONGEST_TYPE_CHAIN,
@@ -117,6 +109,45 @@ def alignment(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def hole_before(c: cython.pointer[Covered], member: cython.pointer[cython.const[Member]]) -> cython.bint:
+    """Whether whole bytes lie unused in front of a member, or of the storage unit in which a bitfield begins. That
+    unit counts as covered up to it from then on.
+    """
+    start: int64_t = cython.cast(int64_t, member.bit_offset)
+    storage: int64_t = cython.cast(int64_t, member.byte_offset) * 8
+    hole: cython.bint
+    if c.in_bitfield:
+        c.position = min(start, c.end)
+    if not member.bitfield_size:
+        return start // 8 > c.position // 8
+    if c.position >= storage or storage > start:
+        return False
+    hole = member.byte_offset > c.position // 8
+    c.position = storage
+    return hole
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def cover(c: cython.pointer[Covered], member: cython.pointer[cython.const[Member]], size: int64_t) -> cython.void:
+    """Takes a member of `size` bits into account."""
+    storage: int64_t = cython.cast(int64_t, member.storage) * 8
+    c.position = cython.cast(int64_t, member.bit_offset + cython.cast(uint64_t, size))
+    c.in_bitfield = member.bitfield_size != 0
+    if not c.in_bitfield:
+        c.width = 0
+        c.end = c.position
+    elif c.position > c.end or storage > c.width:
+        c.width = storage
+        c.end = cython.cast(int64_t, member.byte_offset) * 8 + c.width
+        if c.position > c.end:
+            c.end += c.width
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def has_holes(unit: cython.pointer[Unit], t: cython.pointer[cython.const[Type]]) -> cython.bint:
     """Whether whole bytes lie unused between the members of a struct or after the last one.
 
@@ -125,13 +156,12 @@ def has_holes(unit: cython.pointer[Unit], t: cython.pointer[cython.const[Type]])
     member: cython.pointer[cython.const[Member]]
     i: uint32_t
     holes: uint8_t = 0
-    in_bitfield: cython.bint = False
-    position: int64_t = 0  # in bits: end of what is covered
-    end: int64_t = cython.cast(int64_t, t.size) * 8  # of the storage unit of the bitfields being laid out
-    width: int64_t = 0  # of that unit
-    start: int64_t
-    storage: int64_t
+    whole: int64_t = cython.cast(int64_t, t.size) * 8
     size: int64_t
+    c: Covered
+    c.position = c.width = 0
+    c.end = whole
+    c.in_bitfield = False
     for i in range(t.count):
         member = unit.members + t.first + i
         if not counts(member):
@@ -141,34 +171,11 @@ def has_holes(unit: cython.pointer[Unit], t: cython.pointer[cython.const[Type]])
             size = cython.cast(int64_t, type_size(unit, member.ref) * 8)
             if member.flags & M_INHERITANCE and size == 0:
                 continue
-        start = cython.cast(int64_t, member.bit_offset)
-        if in_bitfield:
-            position = min(start, end)
-        if not member.bitfield_size:
-            if start // 8 > position // 8:
-                holes += 1
-        else:
-            storage = cython.cast(int64_t, member.byte_offset) * 8
-            if position < storage and storage <= start:
-                if member.byte_offset > position // 8:
-                    holes += 1
-                position = storage
-        position = cython.cast(int64_t, cython.cast(uint64_t, start) + cython.cast(uint64_t, size))
-        if member.bitfield_size:
-            storage = cython.cast(int64_t, member.storage) * 8
-            if position > end or storage > width:
-                width = storage
-                end = cython.cast(int64_t, member.byte_offset) * 8 + width
-                if position > end:
-                    end += width
-            in_bitfield = True
-        else:
-            width = 0
-            end = position
-            in_bitfield = False
-    if in_bitfield:
-        position = min(cython.cast(int64_t, t.size) * 8, end)
-    return holes != 0 or cython.cast(uint16_t, cython.cast(int64_t, t.size) - position // 8) != 0
+        holes += hole_before(cython.address(c), member)
+        cover(cython.address(c), member, size)
+    if c.in_bitfield:
+        c.position = min(whole, c.end)
+    return holes != 0 or cython.cast(uint16_t, cython.cast(int64_t, t.size) - c.position // 8) != 0
 
 
 @cython.cfunc
