@@ -14,6 +14,8 @@ cdef enum:                      # words of a record
     W_EXTRA = 3                 # INT, VAR, DECL_TAG: one word; ARRAY: element, index, nelems; or the elements
     WIRE_KINDS = KIND_ENUM64 + 1        # kinds of the format, the 0 of void included
     WIRE_INFO_RESERVED = 0x60FF0000     # bits of the info word without meaning
+    WIRE_KIND_FLAG = 0x80000000         # bit of the info word: what it says depends on the kind
+    WHOLE = 0xFFFFFFFF          # component of a DECL_TAG: the whole type, and no member or parameter
 
 cdef enum:                      # sets of kinds
     LINKS = (1 << KIND_PTR | 1 << KIND_TYPEDEF | 1 << KIND_VOLATILE | 1 << KIND_CONST | 1 << KIND_RESTRICT
@@ -30,6 +32,10 @@ cdef struct RefSpan:            # references or names of a record: p[0], p[strid
 cdef inline uint64_t per_kind(uint32_t kind, uint64_t words) noexcept nogil:
     # In a word that has two bits for each kind, those of this one.
     return words << 2 * kind
+
+cdef inline uint32_t wire_info(uint32_t kind, uint32_t vlen) noexcept nogil:
+    # The info word of a record without the kind flag.
+    return kind << 24 | vlen
 
 cdef inline uint32_t wire_kind(const uint32_t *r) noexcept nogil:
     return (r[W_INFO] >> 24) & 0x1F

@@ -11,7 +11,14 @@ ids.
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.pybtf.core.btf.kinds import *
-from cython.cimports.pybtf.core.btf.record_layout import wire_each, wire_fixed, wire_kind, wire_third_is_type, wire_vlen
+from cython.cimports.pybtf.core.btf.record_layout import (
+    wire_each,
+    wire_fixed,
+    wire_info,
+    wire_kind,
+    wire_third_is_type,
+    wire_vlen,
+)
 from cython.cimports.pybtf.core.encode.append_unit import encoder_string
 from cython.cimports.pybtf.core.encode.encoder import (
     ENCODE_MEMORY,
@@ -182,7 +189,7 @@ def whole_small(
         return encoder_fail(e, ENCODE_MEMORY)
     r = e.words.p + e.words.n
     r[0] = name
-    r[1] = kind << 24
+    r[1] = wire_info(kind, 0)
     r[2] = third
     r[3] = last
     e.words.n += 4

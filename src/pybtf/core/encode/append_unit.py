@@ -19,7 +19,7 @@ from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import realloc
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.btf.kinds import *
-from cython.cimports.pybtf.core.btf.record_layout import wire_each, wire_kind, wire_vlen
+from cython.cimports.pybtf.core.btf.record_layout import wire_each, wire_info, wire_kind, wire_vlen
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.append_all import whole_begin, whole_small, whole_types
 from cython.cimports.pybtf.core.encode.append_unit import encoder_string
@@ -167,7 +167,7 @@ def expect_classes(e: cython.pointer[Encoder], class_: uint32_t) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def keep_types(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
-    """Keeps the types of a unit whose class is new."""
+    """Keeps the types of a unit whose class is new. Nonzero: `e.error`."""
     s: uint32_t
     class_: uint32_t
     first: uint32_t
@@ -200,7 +200,7 @@ def keep_types(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyth
 def keep_more_types(
     e: cython.pointer[Encoder], s: cython.pointer[cython.const[KeptUnit]], v: cython.pointer[UnitValue]
 ) -> cython.int:
-    """Keeps the types of a unit that certify.py asks for."""
+    """Keeps the types of a unit that certify.py asks for. Nonzero: `e.error`."""
     i: uint32_t
     class_: uint32_t
     for i in range(1, v.n_types):
@@ -222,7 +222,7 @@ def keep_small(
     if e.keep_all:
         return whole_small(e, name, kind, third, last)
     r[0] = name
-    r[1] = kind << 24
+    r[1] = wire_info(kind, 0)
     r[2] = third
     r[3] = last
     if keep(e, local, r, 4):
@@ -239,7 +239,7 @@ def keep_extras(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyt
     local: uint32_t = v.n_types
     i: uint32_t
     if e.index_made and e.index_unit == v.number:
-        if keep_small(e, local, e.known.int_, KIND_INT, 4, (1 << 24) | 32):
+        if keep_small(e, local, e.known.int_, KIND_INT, 4, INT_SIGNED << 24 | 32):
             return 1
         local += 1
     for i in range(cython.cast(uint32_t, v.tags.n // 3)):
@@ -363,7 +363,8 @@ def save_states(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyt
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def new_kept_unit(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.pointer[KeptUnit]:
+def new_kept_unit(e: cython.pointer[Encoder]) -> cython.pointer[KeptUnit]:
+    """What is kept of the next unit, nothing yet. NULL: no memory."""
     s: cython.pointer[KeptUnit]
     if not grow(e.kept, e.cap_kept, e.n_kept + 1):
         encoder_fail(e, ENCODE_MEMORY)
@@ -383,17 +384,17 @@ def new_kept_unit(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> c
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def note_classes(e: cython.pointer[Encoder], s: cython.pointer[KeptUnit], v: cython.pointer[UnitValue]) -> cython.int:
-    i: cython.size_t
+def note_classes(e: cython.pointer[Encoder], v: cython.pointer[cython.const[UnitValue]]) -> cython.int:
+    """Notes what certify.py has to know of all types of a unit, kept or not. Nonzero: no memory."""
     if not u32s_reserve(cython.address(e.class_list), v.n_types) or not u32s_reserve(
         cython.address(e.twice), v.twice.n
     ):
         return encoder_fail(e, ENCODE_MEMORY)
     memcpy(e.class_list.p + e.class_list.n, v.classes.p, v.n_types * cython.sizeof(uint32_t))
     e.class_list.n += v.n_types
-    for i in range(v.twice.n):
-        e.twice.p[e.twice.n] = v.twice.p[i]
-        e.twice.n += 1
+    if v.twice.n:
+        memcpy(e.twice.p + e.twice.n, v.twice.p, v.twice.n * cython.sizeof(uint32_t))
+        e.twice.n += v.twice.n
     if v.irregular:
         e.cycles = True
     return 0
@@ -403,6 +404,7 @@ def note_classes(e: cython.pointer[Encoder], s: cython.pointer[KeptUnit], v: cyt
 @cython.nogil
 @cython.exceptval(check=False)
 def save_dies(e: cython.pointer[Encoder], v: cython.pointer[cython.const[UnitValue]]) -> cython.int:
+    """Keeps the DIEs of all types of a unit. Nonzero: no memory."""
     if not u32s_reserve(cython.address(e.dies), v.dies.n):
         return encoder_fail(e, ENCODE_MEMORY)
     memcpy(e.dies.p + e.dies.n, v.dies.p, v.dies.n * cython.sizeof(uint32_t))
@@ -416,7 +418,7 @@ def save_dies(e: cython.pointer[Encoder], v: cython.pointer[cython.const[UnitVal
 def keep_unit(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
     """Takes the next unit. Nonzero: `e.error`."""
     i: uint32_t
-    s: cython.pointer[KeptUnit] = new_kept_unit(e, v)
+    s: cython.pointer[KeptUnit] = new_kept_unit(e)
     e.units += 1
     for i in range(N_COUNTS):
         e.counts[i] += v.counts[i]
@@ -443,7 +445,7 @@ def keep_unit(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cytho
     if e.keep_all:
         if whole_begin(e, s, v) or whole_types(e, s, v):
             return 1
-    elif note_classes(e, s, v) or keep_types(e, v):
+    elif note_classes(e, v) or keep_types(e, v):
         return 1
     if keep_extras(e, v):
         return 1

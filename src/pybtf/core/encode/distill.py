@@ -15,6 +15,7 @@ from cython.cimports.libc.string import memset, strlen
 from cython.cimports.pybtf.core.btf.kinds import *
 from cython.cimports.pybtf.core.btf.record_layout import (
     RefSpan,
+    wire_info,
     wire_kind,
     wire_names,
     wire_refs,
@@ -191,7 +192,7 @@ def outline(d: cython.pointer[Distilled], r: cython.pointer[cython.const[uint32_
     if kind == KIND_INT or kind == KIND_FLOAT or kind == KIND_FWD:
         return copy(d, r, cython.address(d.base_words))
     words[0] = r[0]
-    words[1] = (KIND_ENUM if kind == KIND_ENUM64 else kind) << 24
+    words[1] = wire_info(KIND_ENUM if kind == KIND_ENUM64 else kind, 0)
     words[2] = r[2]
     return copy(d, words, cython.address(d.base_words))
 

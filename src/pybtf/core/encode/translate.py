@@ -10,6 +10,7 @@ import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t
 from cython.cimports.pybtf.core.btf.kinds import *
 from cython.cimports.pybtf.core.btf.limits import MAX_BITFIELD_OFFSET, MAX_VLEN, fits_enum
+from cython.cimports.pybtf.core.btf.record_layout import wire_info
 from cython.cimports.pybtf.core.encode.stand_ins import stand_in, unfit
 from cython.cimports.pybtf.core.encode.translate import KnownStrings
 from cython.cimports.pybtf.core.model.dwarf_constants import *
@@ -37,7 +38,7 @@ def put(
     """The three common words. Room has been reserved."""
     p: cython.pointer[uint32_t] = v.words.p + v.words.n
     p[0] = name
-    p[1] = (flag << 31) | (kind << 24) | vlen
+    p[1] = flag << 31 | wire_info(kind, vlen)
     p[2] = third
     v.words.n += 3
 

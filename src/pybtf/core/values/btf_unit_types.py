@@ -8,7 +8,16 @@ import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy, memset, strcmp, strlen
 from cython.cimports.pybtf.core.btf.kinds import *
-from cython.cimports.pybtf.core.btf.record_layout import RefSpan, wire_each, wire_kind, wire_refs, wire_vlen, wire_words
+from cython.cimports.pybtf.core.btf.record_layout import (
+    WHOLE,
+    RefSpan,
+    wire_each,
+    wire_info,
+    wire_kind,
+    wire_refs,
+    wire_vlen,
+    wire_words,
+)
 from cython.cimports.pybtf.core.btf.type_view import view_name, view_record
 from cython.cimports.pybtf.core.model.options import OPT_DECL_TAG, OPT_ENUM64, OPT_FLOAT, OPT_TYPE_TAG
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_push, u32s_reserve
@@ -28,7 +37,6 @@ from cython.cimports.pybtf.core.values.unit_read_types import has_right_words, n
 MARK_FUNCTION = cython.declare(uint32_t, 1)  # a FUNC with a name refers to it
 MARK_TYPE = cython.declare(uint32_t, 2)  # a type or a variable does
 NO_PLACE = cython.declare(uint32_t, 0xFFFFFFFF)
-WHOLE = cython.declare(uint32_t, 0xFFFFFFFF)  # the component of a tag that is of no single one
 
 
 @cython.cfunc
@@ -197,7 +205,7 @@ def stand_in(
     elif kind == KIND_FWD:
         r[2] = 0
     elif kind == KIND_FLOAT and not m.options & OPT_FLOAT:
-        r[1] = KIND_INT << 24
+        r[1] = wire_info(KIND_INT, 0)
         if not u32s_push(cython.address(m.words), 8 * r[2]):  # this may move the record
             return UNIT_MEMORY
     elif kind == KIND_ENUM64 and not m.options & OPT_ENUM64:
@@ -207,7 +215,7 @@ def stand_in(
             to[1] = r[4 + 3 * i]
             to += 2
         m.words.n -= wire_vlen(r)
-        r[1] = KIND_ENUM << 24 | wire_vlen(r)
+        r[1] = wire_info(KIND_ENUM, wire_vlen(r))
     elif kind == KIND_ENUM and r[2] == 0 and wire_vlen(r) == 0:
         r[2] = 4  # only declared (gcc 14)
     elif kind == KIND_ENUM and not m.options & OPT_ENUM64:
@@ -272,7 +280,7 @@ def put_tags(m: cython.pointer[Making], id: uint32_t, of_type: cython.bint, plac
     while tag:
         m.bad = tag
         r = view_record(m.v, tag)
-        if r[1] != KIND_DECL_TAG << 24 or (r[3] != WHOLE and r[3] >= places) or not view_name(m.v, r[0])[0]:
+        if r[1] != wire_info(KIND_DECL_TAG, 0) or (r[3] != WHOLE and r[3] >= places) or not view_name(m.v, r[0])[0]:
             return UNIT_RECORD
         status = put_name(m, r[0])
         if status:

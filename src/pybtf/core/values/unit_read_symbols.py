@@ -9,6 +9,7 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy
 from cython.cimports.pybtf.core.btf.kinds import KIND_FUNC_PROTO
 from cython.cimports.pybtf.core.btf.limits import MAX_VLEN
+from cython.cimports.pybtf.core.btf.record_layout import wire_info
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.classify import Classifier, class_of, class_of_ref, classify_fault
 from cython.cimports.pybtf.core.elf.function_table import (
@@ -178,7 +179,7 @@ def prototype_class(
     model.high = p[FUNCTION_DIGEST + 2] | cython.cast(uint64_t, p[FUNCTION_DIGEST + 3]) << 32
     if known == cython.NULL or (model.low | model.high) == 0:
         return described_class(r, v, p, o, c, strings)
-    model.info = cython.cast(uint32_t, KIND_FUNC_PROTO) << 24 | count
+    model.info = wire_info(KIND_FUNC_PROTO, count)
     t = known_find(known, model.low, model.high)
     if t != cython.NULL and t.info != model.info:  # digests come from files
         damaged(v, p - r.words.p)
