@@ -11,7 +11,7 @@ from cython.cimports.libc.string import memset, strlen
 from cython.cimports.pybtf.core.elf.function_table import NO_ENTRY, FuncTable, functable_find
 from cython.cimports.pybtf.core.encode.encoder import Encoder
 from cython.cimports.pybtf.core.functions.function_merge import FATE_UNSEEN, Emission
-from cython.cimports.pybtf.core.functions.prototype_match import types_match
+from cython.cimports.pybtf.core.functions.prototype_match import MATCH_MEMORY, MATCH_YES, types_match
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.function_state import *
 from cython.cimports.pybtf.core.model.traces import *
@@ -137,9 +137,9 @@ class Fates:
         if one >= self.e.n_states or other >= self.e.n_states:
             raise IndexError("no such state")
         status = types_match(self.x.classes, self.e.states[one].proto, self.e.states[other].proto)
-        if status == -1:
+        if status == MATCH_MEMORY:
             raise MemoryError
-        return status == 1
+        return status == MATCH_YES
 
     def functions(self):
         """(base name, fate, is a kfunc) of each function that the symbol table has, in order of their names."""

@@ -1,12 +1,12 @@
 # The one writer of the type list (see encoder.py): while units come (append_unit.py), when what must be kept of them is
 # found out (certify.py), and while the list is made (assemble.py).
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from pybtf.core.classes.class_record cimport ClassTable
 from pybtf.core.elf.function_table cimport FuncTable
 from pybtf.core.encode.translate cimport KnownStrings
 from pybtf.core.functions.function_merge cimport Emission
-from pybtf.core.model.encoded_unit cimport N_COUNTS, UnitValue
+from pybtf.core.model.encoded_unit cimport N_COUNTS
 from pybtf.core.model.function_state cimport State
 from pybtf.core.model.traces cimport Traces
 from pybtf.core.strings.base_strings cimport BaseStrings
@@ -92,13 +92,13 @@ cdef struct Encoder:
     U32s string_at              # offset in the output by string id, 0 not written yet
     U32s string_order           # string ids in order of first insertion
     uint64_t string_size
-    State *states
+    State *states               # what units observed about functions
     size_t n_states, cap_states
     U32s state_locals           # small ids
     Traces traces               # of all units, if asked for
     U32s dies                   # of all types of all units, if asked for
-    U32s anns
-    SectionEntry *entries
+    U32s anns                   # pairs of string id and component: tags of functions
+    SectionEntry *entries       # variables, in the order of units
     uint32_t n_entries, cap_entries
     uint32_t units, filtered
     uint64_t types_seen         # before anything was dropped
@@ -113,7 +113,6 @@ cdef int encoder_init(Encoder *e) noexcept nogil
 cdef void encoder_free(Encoder *e) noexcept nogil
 cdef void encoder_release(Encoder *e) noexcept nogil
 cdef int encoder_fail(Encoder *e, int error) noexcept nogil
-cdef uint32_t *encoder_add(Encoder *e, uint32_t name, uint32_t info, uint32_t third, uint32_t extra) noexcept nogil
 cdef void encoder_combine(Encoder *e) noexcept nogil
 cdef int encode_functions(Encoder *e) noexcept nogil
 cdef int encode_sections(Encoder *e, const uint32_t *names, uint32_t n_names) noexcept nogil

@@ -12,13 +12,15 @@ from cython.cimports.libc.stdlib import free, realloc
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.btf.kinds import *
 from cython.cimports.pybtf.core.btf.limits import MAX_VLEN
-from cython.cimports.pybtf.core.btf.record_layout import wire_kind
+from cython.cimports.pybtf.core.btf.record_layout import WHOLE, WIRE_KIND_FLAG, wire_info, wire_kind
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.elf.function_table import functable_head
 from cython.cimports.pybtf.core.encode.append_unit import encoder_string
 from cython.cimports.pybtf.core.encode.assemble import assembled_id
 from cython.cimports.pybtf.core.encode.encoder import *
 from cython.cimports.pybtf.core.functions.function_merge import (
+    COMBINE_EFFORT,
+    COMBINED,
     FN_CONSISTENT,
     FN_PLAIN_NAMES,
     FN_TRUE_SIGNATURE,
@@ -60,6 +62,7 @@ KFUNC_ARENA_FIRST = cython.declare(uint32_t, 1 << 14)
 @cython.nogil
 @cython.exceptval(check=False)
 def encoder_fail(e: cython.pointer[Encoder], error: cython.int) -> cython.int:
+    """Notes an error, ENCODE_*, of which the first counts. Returns 1."""
     if e.error == 0:
         e.error = error
     return 1
@@ -135,7 +138,7 @@ def encoder_add(
 ) -> cython.pointer[uint32_t]:
     """Appends the common words of a record; returns the room for `extra` more, NULL without memory.
 
-    The record's id is `e.offs.n - 1` afterwards.
+    The record's id is `last_id` afterwards.
     """
     p: cython.pointer[uint32_t]
     if e.offs.n > MAX_TYPES:
@@ -155,9 +158,19 @@ def encoder_add(
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def last_id(e: cython.pointer[cython.const[Encoder]]) -> uint32_t:
+    """The id of the record that was appended last."""
+    return cython.cast(uint32_t, e.offs.n - 1)
+
+
+@cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def add_tag(e: cython.pointer[Encoder], value: uint32_t, target: uint32_t, component: uint32_t) -> cython.int:
-    p: cython.pointer[uint32_t] = encoder_add(e, value, KIND_DECL_TAG << 24, target, 1)
+    """Appends a declaration tag of type `target`. Nonzero: `e.error`."""
+    p: cython.pointer[uint32_t] = encoder_add(e, value, wire_info(KIND_DECL_TAG, 0), target, 1)
     if p == cython.NULL:
         return 1
     p[0] = component
@@ -197,11 +210,11 @@ def arena_type(e: cython.pointer[Encoder], f: cython.pointer[Emitted], id: cytho
         e.error_entry = f.entry
         return encoder_fail(e, ENCODE_ARENA)
     target = r[2]
-    if encoder_add(e, e.known.arena, (KIND_TYPE_TAG << 24) | cython.cast(uint32_t, 1 << 31), target, 0) == cython.NULL:
+    if encoder_add(e, e.known.arena, wire_info(KIND_TYPE_TAG, 0) | WIRE_KIND_FLAG, target, 0) == cython.NULL:
         return 1
-    if encoder_add(e, 0, KIND_PTR << 24, cython.cast(uint32_t, e.offs.n - 1), 0) == cython.NULL:
+    if encoder_add(e, 0, wire_info(KIND_PTR, 0), last_id(e), 0) == cython.NULL:
         return 1
-    id[0] = cython.cast(uint32_t, e.offs.n - 1)
+    id[0] = last_id(e)
     return 0
 
 
@@ -228,17 +241,17 @@ def arena_types(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def emit_function(e: cython.pointer[Encoder], f: cython.pointer[Emitted]) -> cython.int:
-    """Appends FUNC_PROTO, FUNC and its tags (docs/rules.md, 5.6 and 7.3), after the arena types that flags of a kfunc
-    ask for (7.4). Nonzero: `e.error`.
+def add_prototype(
+    e: cython.pointer[Encoder], f: cython.pointer[Emitted], s: cython.pointer[cython.const[State]]
+) -> cython.int:
+    """Appends the FUNC_PROTO of a function, after the arena types that flags of a kfunc ask for (docs/rules.md, 7.4).
+    Nonzero: `e.error`.
     """
-    s: cython.pointer[State] = cython.address(e.states[f.state])
     r: cython.pointer[cython.const[uint32_t]] = class_record(e.classes, s.proto)
     count: uint32_t = r[REC_COUNT]
-    ids: cython.pointer[uint32_t]
+    ids: cython.pointer[uint32_t]  # of the return type, then of the parameters
     k: uint32_t
     at: uint32_t
-    name: uint32_t = functable_head(e.table, f.entry) + 1
     p: cython.pointer[uint32_t]
     if not u32s_reserve(cython.address(e.scratch), count + 1):
         return encoder_fail(e, ENCODE_MEMORY)
@@ -248,7 +261,7 @@ def emit_function(e: cython.pointer[Encoder], f: cython.pointer[Emitted]) -> cyt
     if f.kfunc and e.options & OPT_ATTRIBUTES and e.options & OPT_KFUNC_TAGS:
         if arena_types(e, f, ids, count):
             return 1
-    p = encoder_add(e, 0, (KIND_FUNC_PROTO << 24) | count, ids[0], 2 * count)
+    p = encoder_add(e, 0, wire_info(KIND_FUNC_PROTO, count), ids[0], 2 * count)
     if p == cython.NULL:
         return 1
     if count > PLACES:
@@ -259,22 +272,47 @@ def emit_function(e: cython.pointer[Encoder], f: cython.pointer[Emitted]) -> cyt
             p[2 * at] = cut_name(e, r[REC_HEAD + 2 * k])
         p[2 * at + 1] = ids[1 + k]
         encoder_string(e, p[2 * at])
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def add_function_tags(
+    e: cython.pointer[Encoder], f: cython.pointer[cython.const[Emitted]], s: cython.pointer[cython.const[State]]
+) -> cython.int:
+    """Appends the tags of the FUNC that was appended last: its own, then those of a kfunc. Nonzero: `e.error`."""
+    id: uint32_t = last_id(e)
+    k: uint32_t
+    for k in range(s.n_anns):
+        if add_tag(e, cut_name(e, e.anns.p[s.anns + 2 * k]), id, e.anns.p[s.anns + 2 * k + 1]):
+            return 1
+    if f.kfunc and e.options & OPT_KFUNC_TAGS and e.options & OPT_DECL_TAG:
+        if add_tag(e, e.known.bpf_kfunc, id, WHOLE):
+            return 1
+        if f.kfunc_flags & KFUNC_FASTCALL and add_tag(e, e.known.bpf_fastcall, id, WHOLE):
+            return 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def emit_function(e: cython.pointer[Encoder], f: cython.pointer[Emitted]) -> cython.int:
+    """Appends FUNC_PROTO, FUNC and its tags (docs/rules.md, 5.6 and 7.3). Nonzero: `e.error`."""
+    s: cython.pointer[cython.const[State]] = cython.address(e.states[f.state])
+    name: uint32_t = functable_head(e.table, f.entry) + 1
+    if add_prototype(e, f, s):
+        return 1
     if f.full_symbol_name:
         name = string_intern(e.strings, f.name, f.name_len, True)
         if name == NO_STRING:
             return encoder_fail(e, ENCODE_MEMORY)
     # The linkage is always that of a static function (Q12).
-    if encoder_add(e, name, KIND_FUNC << 24, cython.cast(uint32_t, e.offs.n - 1), 0) == cython.NULL:
+    if encoder_add(e, name, wire_info(KIND_FUNC, 0), last_id(e), 0) == cython.NULL:
         return 1
-    name = cython.cast(uint32_t, e.offs.n - 1)
-    for k in range(s.n_anns):
-        if add_tag(e, cut_name(e, e.anns.p[s.anns + 2 * k]), name, e.anns.p[s.anns + 2 * k + 1]):
-            return 1
-    if f.kfunc and e.options & OPT_KFUNC_TAGS and e.options & OPT_DECL_TAG:
-        if add_tag(e, e.known.bpf_kfunc, name, cython.cast(uint32_t, -1)):
-            return 1
-        if f.kfunc_flags & KFUNC_FASTCALL and add_tag(e, e.known.bpf_fastcall, name, cython.cast(uint32_t, -1)):
-            return 1
+    if add_function_tags(e, f, s):
+        return 1
     e.functions += 1
     return e.error
 
@@ -323,9 +361,9 @@ def encode_functions(e: cython.pointer[Encoder]) -> cython.int:
     """Appends the functions that are kept, by name. Nonzero: `e.error`."""
     i: cython.size_t
     CHECK(e.combined != NOT_COMBINED, "what units say of functions has not been compared")
-    if e.combined:
+    if e.combined != COMBINED:
         e.error_entry = e.emission.entry
-        return encoder_fail(e, ENCODE_EFFORT if e.combined == 2 else ENCODE_MEMORY)
+        return encoder_fail(e, ENCODE_EFFORT if e.combined == COMBINE_EFFORT else ENCODE_MEMORY)
     for i in range(e.emission.n):
         expect_functions(e, i)
         if emit_function(e, cython.address(e.emission.p[i])):
@@ -423,7 +461,7 @@ def encode_sections(
         p = encoder_add(
             e,
             names[e.entries[first].section],
-            (KIND_DATASEC << 24) | n,
+            wire_info(KIND_DATASEC, n),
             e.entries[i - 1].offset + e.entries[i - 1].size,
             3 * n,
         )

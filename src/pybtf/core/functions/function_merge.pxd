@@ -32,7 +32,7 @@ cdef struct Emission:
     size_t n
     size_t cap
     uint8_t *fate               # FATE_* of each table entry; the best, if it had several runs
-    uint64_t counts[9]          # number of runs by FATE_*
+    uint64_t counts[FATE_N]     # number of runs by FATE_*
     uint32_t entry              # where an error is
 
 cdef enum:                      # options of combine_functions
@@ -40,10 +40,18 @@ cdef enum:                      # options of combine_functions
     FN_TRUE_SIGNATURE = 2       # feature true_signature
     FN_PLAIN_NAMES = 4          # with `degrade`: names that kernels refuse are left out
 
+cdef enum:                      # what `combine_functions` returns
+    COMBINED = 0
+    COMBINE_MEMORY = 1          # memory ran out
+    COMBINE_EFFORT = 2          # comparing the prototypes of `Emission.entry` takes too long
+
 cdef struct Site:               # an address at which an entry has symbols
     uint64_t value
-    uint32_t suffixed           # the first symbol with a suffix there, 0xFFFFFFFF if there is none
+    uint32_t suffixed           # the first symbol with a suffix there, or NO_SUFFIXED
     bint clone                  # some symbol there is a .constprop or .isra
+
+cdef enum:
+    NO_SUFFIXED = 0xFFFFFFFF
 
 cdef struct Combiner:
     const State *states
@@ -58,7 +66,7 @@ cdef struct Combiner:
     int options
 
 # Fills `out` (zeroed by the caller). Entries with equal names must be neighbours in the table (several input
-# files). 0 done, 1 memory ran out, 2 comparing the prototypes of `out.entry` takes too long.
+# files).
 cdef int combine_functions(
     const State *states, size_t n, const FuncTable *table, const ClassTable *classes, int options, Emission *out,
 ) noexcept nogil

@@ -22,6 +22,9 @@ from cython.cimports.pybtf.core.classes.class_record import ClassTable
 from cython.cimports.pybtf.core.classes.plain_names import LONGEST_PLAIN, is_plain
 from cython.cimports.pybtf.core.elf.function_table import SYM_CLONE, SYM_SUFFIXED, FuncTable
 from cython.cimports.pybtf.core.functions.function_merge import (
+    COMBINE_EFFORT,
+    COMBINE_MEMORY,
+    COMBINED,
     FATE_AMBIGUOUS,
     FATE_EMITTED,
     FATE_INCONSISTENT,
@@ -33,12 +36,19 @@ from cython.cimports.pybtf.core.functions.function_merge import (
     FN_CONSISTENT,
     FN_PLAIN_NAMES,
     FN_TRUE_SIGNATURE,
+    NO_SUFFIXED,
     Combiner,
     Emission,
     Emitted,
     Site,
 )
-from cython.cimports.pybtf.core.functions.prototype_match import matcher_compare, matcher_free, matcher_init
+from cython.cimports.pybtf.core.functions.prototype_match import (
+    MATCH_EFFORT,
+    MATCH_NO,
+    matcher_compare,
+    matcher_free,
+    matcher_init,
+)
 from cython.cimports.pybtf.core.model.function_state import (
     S_INCONSISTENT,
     S_OPTIMIZED,
@@ -48,8 +58,6 @@ from cython.cimports.pybtf.core.model.function_state import (
     S_UNEXPECTED,
     State,
 )
-
-NONE = cython.declare(uint32_t, 0xFFFFFFFF)
 
 # ---------------------------------------------------------------- the symbols of one entry
 
@@ -84,7 +92,7 @@ def find_sites(c: cython.pointer[Combiner], entry: uint32_t) -> cython.bint:
     for i in range(n):
         c.sites[i].value = t.value[first + i]
         c.sites[i].clone = (t.sym_flags[first + i] & SYM_CLONE) != 0
-        c.sites[i].suffixed = first + i if t.sym_flags[first + i] & SYM_SUFFIXED else NONE
+        c.sites[i].suffixed = first + i if t.sym_flags[first + i] & SYM_SUFFIXED else NO_SUFFIXED
     c.n_sites = n
     if n < 2:
         return True
@@ -148,8 +156,8 @@ def accumulate(c: cython.pointer[Combiner], begin: cython.size_t, end: cython.si
             matched = matcher_compare(cython.address(c.matcher), a.proto, b.proto)
             if matched < 0:
                 c.out.entry = a.entry
-                return -matched
-            if not matched:
+                return COMBINE_EFFORT if matched == MATCH_EFFORT else COMBINE_MEMORY
+            if matched == MATCH_NO:
                 merged |= S_INCONSISTENT
         c.flags[i] |= merged
     c.flags[begin] |= merged
@@ -203,7 +211,7 @@ def true_clone(c: cython.pointer[Combiner], begin: cython.size_t, end: cython.si
         if c.states[c.order[i]].address == 0 or c.flags[i] & (S_UNEXPECTED | S_UNCERTAIN):
             continue
         site = site_of(c, c.states[c.order[i]].address)
-        if site != cython.NULL and site.suffixed != NONE:
+        if site != cython.NULL and site.suffixed != NO_SUFFIXED:
             return i
     return end
 
@@ -272,7 +280,7 @@ def emit(c: cython.pointer[Combiner], i: cython.size_t, plain: cython.bint) -> c
     e.kfunc_flags = t.kfunc_flags[s.entry] if t.kfunc[s.entry] else 0
     if c.options & FN_TRUE_SIGNATURE and s.address:
         site = site_of(c, s.address)
-    if site != cython.NULL and site.suffixed != NONE:
+    if site != cython.NULL and site.suffixed != NO_SUFFIXED:
         e.full_symbol_name = True
         e.name = t.sym_name[site.suffixed]
         e.name_len = cython.cast(uint32_t, strlen(e.name))
@@ -293,7 +301,7 @@ def combine_run(c: cython.pointer[Combiner], begin: cython.size_t, end: cython.s
     clone: cython.bint = False
     status: cython.int
     if not find_sites(c, entry):
-        return 1
+        return COMBINE_MEMORY
     status = accumulate(c, begin, end)
     if status:
         return status
@@ -308,7 +316,9 @@ def combine_run(c: cython.pointer[Combiner], begin: cython.size_t, end: cython.s
     c.out.counts[fate] += 1
     if c.out.fate[entry] != FATE_EMITTED:
         c.out.fate[entry] = fate
-    return fate == FATE_EMITTED and not emit(c, chosen, not clone)
+    if fate == FATE_EMITTED and not emit(c, chosen, not clone):
+        return COMBINE_MEMORY
+    return COMBINED
 
 
 # ---------------------------------------------------------------- all states
@@ -371,7 +381,7 @@ def combine_all(c: cython.pointer[Combiner], n: cython.size_t) -> cython.int:
     entry: uint32_t
     i: cython.size_t
     if not sort(c, n):
-        return 1
+        return COMBINE_MEMORY
     for i in range(n):
         c.flags[i] = c.states[c.order[i]].flags
     while begin < n:
@@ -399,7 +409,7 @@ def combine_functions(
 ) -> cython.int:
     """See function_merge.pxd."""
     c: Combiner
-    status: cython.int = 1
+    status: cython.int = COMBINE_MEMORY
     memset(cython.address(c), 0, cython.sizeof(Combiner))
     c.states = states
     c.table = table

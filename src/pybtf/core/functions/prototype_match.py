@@ -41,7 +41,13 @@ from cython.cimports.pybtf.core.classes.class_record import (
     class_record,
     record_kind,
 )
-from cython.cimports.pybtf.core.functions.prototype_match import Matcher
+from cython.cimports.pybtf.core.functions.prototype_match import (
+    MATCH_EFFORT,
+    MATCH_MEMORY,
+    MATCH_NO,
+    MATCH_YES,
+    Matcher,
+)
 from cython.cimports.pybtf.core.support.hashing import SALT2, fold
 from cython.cimports.pybtf.core.support.memory import u64s_free, u64s_push
 
@@ -66,6 +72,7 @@ def slot(table: cython.pointer[uint64_t], size: cython.size_t, pair: uint64_t) -
 @cython.nogil
 @cython.exceptval(check=False)
 def resize(m: cython.pointer[Matcher], size: cython.size_t) -> cython.bint:
+    """Gives the table of pairs `size` slots. False: no memory."""
     i: cython.size_t
     table: cython.pointer[uint64_t] = cython.cast(cython.pointer[uint64_t], calloc(size, cython.sizeof(uint64_t)))
     if table == cython.NULL:
@@ -133,6 +140,7 @@ def kind_at(r: cython.pointer[cython.const[uint32_t]]) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def push(m: cython.pointer[Matcher], a: uint32_t, b: uint32_t) -> cython.bint:
+    """Has a pair compared later. False: no memory."""
     if a == b:
         return True
     return u64s_push(cython.address(m.todo), cython.cast(uint64_t, a) << 32 | b)
@@ -156,8 +164,50 @@ def push_parameters(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def same_number(
+    kind: cython.int, a: cython.pointer[cython.const[uint32_t]], b: cython.pointer[cython.const[uint32_t]]
+) -> cython.bint:
+    """Whether two integers, or floating-point numbers, have one name, size and encoding."""
+    if kind == KIND_INT and a[REC_HEAD] != b[REC_HEAD]:
+        return False
+    return a[REC_THIRD] == b[REC_THIRD] and a[REC_NAME] == b[REC_NAME]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def goes_by_name(kind: cython.int) -> cython.bint:
+    """Whether of types of this kind only the name is compared."""
+    return (
+        kind == KIND_STRUCT
+        or kind == KIND_UNION
+        or kind == KIND_TYPEDEF
+        or kind == KIND_ENUM
+        or kind == KIND_ENUM64
+    )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def only_refers(kind: cython.int) -> cython.bint:
+    """Whether types of this kind match if their targets do."""
+    return (
+        kind == KIND_PTR
+        or kind == KIND_VOLATILE
+        or kind == KIND_CONST
+        or kind == KIND_RESTRICT
+        or kind == KIND_TYPE_TAG
+    )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def walk_pair(m: cython.pointer[Matcher], a: uint32_t, b: uint32_t) -> cython.int:
-    """Compare two types down to where prototypes branch; parameters are queued. See `matcher_compare`.
+    """Compare two types down to where prototypes branch; parameters are queued. Returns MATCH_*.
 
     A `const` is passed over on either side, but void is only void: not the target of a pointer to `const void` (Q14).
     """
@@ -168,13 +218,13 @@ def walk_pair(m: cython.pointer[Matcher], a: uint32_t, b: uint32_t) -> cython.in
     fresh: cython.int
     while a != b:
         if a == 0 or b == 0:
-            return 0
+            return MATCH_NO
         if m.steps == 0 or m.used >= MAX_PAIRS:
-            return -2
+            return MATCH_EFFORT
         m.steps -= 1
         fresh = is_new(m, cython.cast(uint64_t, a) << 32 | b)
         if fresh <= 0:
-            return 1 if fresh == 0 else -1
+            return MATCH_YES if fresh == 0 else MATCH_MEMORY
         ra = class_record(m.classes, a)
         rb = class_record(m.classes, b)
         kind = kind_at(ra)
@@ -185,42 +235,28 @@ def walk_pair(m: cython.pointer[Matcher], a: uint32_t, b: uint32_t) -> cython.in
             elif other == KIND_CONST:
                 b = rb[REC_THIRD]
             else:
-                return 0
+                return MATCH_NO
             continue
         if kind == KIND_INT or kind == KIND_FLOAT:
-            if kind == KIND_INT and ra[REC_HEAD] != rb[REC_HEAD]:
-                return 0
-            return ra[REC_THIRD] == rb[REC_THIRD] and ra[REC_NAME] == rb[REC_NAME]
-        if (
-            kind == KIND_STRUCT
-            or kind == KIND_UNION
-            or kind == KIND_TYPEDEF
-            or kind == KIND_ENUM
-            or kind == KIND_ENUM64
-        ):
+            return same_number(kind, ra, rb)
+        if goes_by_name(kind):
             return ra[REC_NAME] == rb[REC_NAME]
         if kind == KIND_ARRAY:
             if ra[REC_HEAD] != rb[REC_HEAD]:
-                return 0
+                return MATCH_NO
         elif kind == KIND_FUNC_PROTO:
             if ra[REC_COUNT] != rb[REC_COUNT]:
-                return 0
+                return MATCH_NO
             if m.steps < ra[REC_COUNT]:  # those that are the same cost time as well
-                return -2
+                return MATCH_EFFORT
             m.steps -= ra[REC_COUNT]
             if not push_parameters(m, ra, rb):
-                return -1
-        elif (
-            kind != KIND_PTR
-            and kind != KIND_VOLATILE
-            and kind != KIND_CONST
-            and kind != KIND_RESTRICT
-            and kind != KIND_TYPE_TAG
-        ):
-            return 0
+                return MATCH_MEMORY
+        elif not only_refers(kind):
+            return MATCH_NO
         a = ra[REC_THIRD]
         b = rb[REC_THIRD]
-    return 1
+    return MATCH_YES
 
 
 @cython.cfunc
@@ -230,7 +266,7 @@ def matcher_compare(m: cython.pointer[Matcher], a: uint32_t, b: uint32_t) -> cyt
     """See prototype_match.pxd."""
     pair: uint64_t
     result: cython.int = walk_pair(m, a, b)
-    while result == 1 and m.todo.n:
+    while result == MATCH_YES and m.todo.n:
         m.todo.n -= 1
         pair = m.todo.p[m.todo.n]
         result = walk_pair(m, cython.cast(uint32_t, pair >> 32), cython.cast(uint32_t, pair))

@@ -46,7 +46,7 @@ cdef struct VarRecord:
 cdef struct UnitValue:
     uint32_t number             # in order of .debug_info, through all files
     bint filtered               # left out by its language
-    bint ready
+    bint ready                  # in the ring: to be encoded
     Fault fault
     uint32_t name               # string id of the unit's name
     uint64_t offset             # of the unit in .debug_info
@@ -55,13 +55,13 @@ cdef struct UnitValue:
     U32s offs                   # offs[id]: first word of record `id`; offs[n_types]: end
     U32s classes                # classes[id]
     uint32_t int_id             # the first base type "int", 0 none
-    uint32_t n_arrays
+    uint32_t n_arrays           # types that need the index type
     U32s twice                  # keys of structs and unions that the unit has more than once
     bint irregular              # a KIND_CYCLE class was needed
     U32s tags                   # declaration tags of types: (value, small id, component)
-    State *states
+    State *states               # what it observed about functions
     uint32_t n_states, cap_states
-    U32s locals
+    U32s locals                 # of each state: small ids of the return type and of the parameters
     U32s anns                   # (value, component) of functions and variables
     VarRecord *vars
     uint32_t n_vars, cap_vars
