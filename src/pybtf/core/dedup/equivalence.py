@@ -36,6 +36,7 @@ from cython.cimports.pybtf.core.btf.kinds import (
 from cython.cimports.pybtf.core.btf.record_layout import (
     RefSpan,
     wire_forward_kind,
+    wire_has_typed_elements,
     wire_is_link,
     wire_kind,
     wire_refs,
@@ -124,6 +125,38 @@ def equal_param_names(a: cython.pointer[uint32_t], b: cython.pointer[uint32_t]) 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def past_links(
+    g: cython.pointer[TypeGraph], a: cython.pointer[uint32_t], b: cython.pointer[uint32_t]
+) -> cython.int:
+    """Follows two types, in parallel, through pointers, qualifiers and typedefs that are the same, to two records of
+    one kind that are none of these. EQ_ONWARDS: there they are; else the answer.
+    """
+    ra: cython.pointer[uint32_t]
+    rb: cython.pointer[uint32_t]
+    hops: uint32_t = 0
+    while True:
+        if not spend(g, 1):
+            return fail(g, DEDUP_EFFORT, a[0])
+        if a[0] == 0 or b[0] == 0:
+            return EQ_YES if a[0] == b[0] else EQ_NO
+        ra = record_of(g, a[0])
+        rb = record_of(g, b[0])
+        if wire_kind(ra) != wire_kind(rb):
+            return EQ_NO
+        if not wire_is_link(wire_kind(ra)):
+            return EQ_ONWARDS
+        if ra[1] != rb[1] or ra[0] != rb[0]:
+            return EQ_NO
+        hops += 1
+        if hops == g.n:  # longer than any chain without a cycle
+            return fail(g, DEDUP_CYCLE, a[0])
+        a[0] = ra[2]
+        b[0] = rb[2]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def identical(g: cython.pointer[TypeGraph], a: uint32_t, b: uint32_t, depth: cython.int) -> cython.int:
     """Whether two candidates are copies of one type, looking `depth` structs or prototypes deep.
 
@@ -132,49 +165,34 @@ def identical(g: cython.pointer[TypeGraph], a: uint32_t, b: uint32_t, depth: cyt
     """
     ra: cython.pointer[uint32_t]
     rb: cython.pointer[uint32_t]
-    ka: uint32_t
+    kind: uint32_t
     sa: RefSpan
     sb: RefSpan
     i: cython.size_t
-    hops: uint32_t = 0
     answer: cython.int
     if depth == 0:
         return EQ_NO
-    while True:
-        if not spend(g, 1):
-            return fail(g, DEDUP_EFFORT, a)
-        if a == 0 or b == 0:
-            return EQ_YES if a == b else EQ_NO
-        ra = record_of(g, a)
-        rb = record_of(g, b)
-        ka = wire_kind(ra)
-        if ka != wire_kind(rb):
-            return EQ_NO
-        if wire_is_link(ka):
-            if ra[1] != rb[1] or ra[0] != rb[0]:
-                return EQ_NO
-            hops += 1
-            if hops == g.n:  # longer than any chain without a cycle
-                return fail(g, DEDUP_CYCLE, a)
-            a = ra[2]
-            b = rb[2]
-            continue
-        break
-    if ka == KIND_INT:
+    answer = past_links(g, cython.address(a), cython.address(b))
+    if answer != EQ_ONWARDS:
+        return answer
+    ra = record_of(g, a)
+    rb = record_of(g, b)
+    kind = wire_kind(ra)
+    if kind == KIND_INT:
         return equal_three(ra, rb) and ra[3] == rb[3]
-    if ka == KIND_ENUM or ka == KIND_ENUM64:
+    if kind == KIND_ENUM or kind == KIND_ENUM64:
         if not spend(g, wire_vlen(ra)):
             return fail(g, DEDUP_EFFORT, a)
         return compatible_enums(ra, rb)
-    if ka == KIND_FWD or ka == KIND_FLOAT:
+    if kind == KIND_FWD or kind == KIND_FLOAT:
         return equal_three(ra, rb)
-    if ka == KIND_ARRAY:
+    if kind == KIND_ARRAY:
         return equal_three(ra, rb) and ra[5] == rb[5]
-    if not (ka == KIND_STRUCT or ka == KIND_UNION or ka == KIND_FUNC_PROTO):
+    if not wire_has_typed_elements(kind):
         return EQ_NO
     if not spend(g, wire_vlen(ra)):
         return fail(g, DEDUP_EFFORT, a)
-    if ka == KIND_FUNC_PROTO:
+    if kind == KIND_FUNC_PROTO:
         if ra[1] != rb[1] or ra[0] != rb[0] or not equal_param_names(ra, rb):
             return EQ_NO
     elif not equal_members(ra, rb):
