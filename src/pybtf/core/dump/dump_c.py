@@ -56,6 +56,8 @@ from cython.cimports.pybtf.core.dump.dump_c_words import number_faults
 from cython.cimports.pybtf.core.dump.text_buffer import Text, put, put_char, put_unsigned
 from cython.cimports.pybtf.core.support.memory import u32s_push
 
+LONGEST_CHAIN = cython.declare(cython.size_t, 100_000)  # types that one declaration is made of
+
 # Declarations
 
 
@@ -156,13 +158,94 @@ def put_end(d: cython.pointer[CDump], id: uint32_t, start: cython.size_t, level:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def put_reference(
+    d: cython.pointer[CDump], r: cython.pointer[uint32_t], start: cython.size_t, after_pointer: cython.bint
+) -> cython.void:
+    """A pointer, a qualifier of one, or a tag."""
+    t: cython.pointer[Text] = cython.address(d.out)
+    kind: uint32_t = wire_kind(r)
+    if kind == KIND_PTR:
+        put(t, b"*" if after_pointer else b" *")
+    elif kind == KIND_VOLATILE:
+        put(t, b" volatile")
+    elif kind == KIND_CONST:
+        put(t, b" const")
+    elif kind == KIND_RESTRICT:
+        put(t, b" restrict")
+    else:
+        put_modifiers(d, start, True)
+        put(t, b" __attribute__((" if kind_flag(r) else b" __attribute__((btf_type_tag(\"")
+        put(t, view_name(d.v, r[0]))
+        put(t, b"))" if kind_flag(r) else b"\")))")
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_array(
+    d: cython.pointer[CDump],
+    r: cython.pointer[uint32_t],
+    start: cython.size_t,
+    name: cython.p_const_char,
+    use: uint32_t,
+    level: uint32_t,
+    after_pointer: cython.bint,
+) -> cython.void:
+    """An array: what is further out, with the name, and the dimension. Its qualifiers are those of its elements, which
+    have them, too.
+    """
+    t: cython.pointer[Text] = cython.address(d.out)
+    nested: cython.bint
+    put_modifiers(d, start, False)
+    if d.chain.n == start:
+        put_name(d, name, use, after_pointer)
+    else:
+        nested = wire_kind(view_record(d.v, d.chain.p[d.chain.n - 1])) == KIND_ARRAY
+        if name[0] and not after_pointer:
+            put_char(t, b" ")
+        if not nested:
+            put_char(t, b"(")
+        put_rest(d, start, name, use, level)
+        if not nested:
+            put_char(t, b")")
+    put_char(t, b"[")
+    put_unsigned(t, r[5])
+    put_char(t, b"]")
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_function(
+    d: cython.pointer[CDump],
+    r: cython.pointer[uint32_t],
+    start: cython.size_t,
+    name: cython.p_const_char,
+    use: uint32_t,
+    level: uint32_t,
+    after_pointer: cython.bint,
+) -> cython.void:
+    """A function: what is further out, with the name, and the parameters. Its qualifiers mean that it does not return,
+    and are left out.
+    """
+    put_modifiers(d, start, False)
+    if d.chain.n == start:
+        put_name(d, name, use, after_pointer)
+    else:
+        put(cython.address(d.out), b" (")
+        put_rest(d, start, name, use, level)
+        put_char(cython.address(d.out), b")")
+    put_parameters(d, r, level)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def put_chain(
     d: cython.pointer[CDump], start: cython.size_t, name: cython.p_const_char, use: uint32_t, level: uint32_t
 ) -> cython.void:
-    """Write what is on the chain from `start` on, and the name."""
-    t: cython.pointer[Text] = cython.address(d.out)
+    """Write what is on the chain from `start` on, and the name. The last array or function writes the rest itself."""
     after_pointer: cython.bint = True
-    nested: cython.bint
     id: uint32_t
     kind: uint32_t
     r: cython.pointer[uint32_t]
@@ -176,48 +259,13 @@ def put_chain(
             continue
         r = view_record(d.v, id)
         kind = wire_kind(r)
-        if kind == KIND_PTR:
-            put(t, b"*" if after_pointer else b" *")
-        elif kind == KIND_VOLATILE:
-            put(t, b" volatile")
-        elif kind == KIND_CONST:
-            put(t, b" const")
-        elif kind == KIND_RESTRICT:
-            put(t, b" restrict")
-        elif kind == KIND_TYPE_TAG:
-            put_modifiers(d, start, True)
-            put(t, b" __attribute__((" if kind_flag(r) else b" __attribute__((btf_type_tag(\"")
-            put(t, view_name(d.v, r[0]))
-            put(t, b"))" if kind_flag(r) else b"\")))")
-        elif kind == KIND_ARRAY:
-            # Qualifiers of an array are those of its elements, which have them, too.
-            put_modifiers(d, start, False)
-            if d.chain.n == start:
-                put_name(d, name, use, after_pointer)
-            else:
-                nested = wire_kind(view_record(d.v, d.chain.p[d.chain.n - 1])) == KIND_ARRAY
-                if name[0] and not after_pointer:
-                    put_char(t, b" ")
-                if not nested:
-                    put_char(t, b"(")
-                put_rest(d, start, name, use, level)
-                if not nested:
-                    put_char(t, b")")
-            put_char(t, b"[")
-            put_unsigned(t, r[5])
-            put_char(t, b"]")
+        if kind == KIND_ARRAY:
+            put_array(d, r, start, name, use, level, after_pointer)
             return
-        else:
-            # Qualifiers of a function say that it does not return.
-            put_modifiers(d, start, False)
-            if d.chain.n == start:
-                put_name(d, name, use, after_pointer)
-            else:
-                put(t, b" (")
-                put_rest(d, start, name, use, level)
-                put_char(t, b")")
-            put_parameters(d, r, level)
+        if kind == KIND_FUNC_PROTO:
+            put_function(d, r, start, name, use, level, after_pointer)
             return
+        put_reference(d, r, start, after_pointer)
         after_pointer = kind == KIND_PTR
     put_name(d, name, use, after_pointer)
 
@@ -272,7 +320,7 @@ def c_declaration(
             ):  # fmt: skip
                 c_fail(d, C_KIND, id)
             break
-        if d.chain.n - start > 100_000:  # prototypes that return prototypes, in a circle
+        if d.chain.n - start > LONGEST_CHAIN:  # prototypes that return prototypes, in a circle
             c_fail(d, C_KIND, first)
             break
     if d.status == 0:
