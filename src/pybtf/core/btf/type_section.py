@@ -3,8 +3,8 @@
 A type section is a sequence of records without an index: where record n begins is known only after walking
 the n - 1 before it, and each length depends on words of the record. So everything starts with `wire_index`,
 which makes the index and rejects what cannot be walked; names and references are checked afterwards, when the
-number of types is known. All functions work on 32-bit words in host order; `wire_load` and `wire_store` are
-the only ones that know about byte order (every field of a type record is a 32-bit word).
+number of types is known. All functions work on 32-bit words in host order. Only `wire_load`, `wire_store`, `wire_swap`
+and what concerns the header know about byte order: every field of a type record is a 32-bit word.
 """
 
 from sys import byteorder
@@ -41,6 +41,8 @@ from cython.cimports.pybtf.core.support.cursor import bswap16, bswap32
 
 from pybtf.errors import InputError, Place
 
+LAST_ID = cython.declare(uint32_t, 0x7FFFFFFD)  # the largest id that a type may have
+
 
 @cython.cfunc
 @cython.inline
@@ -54,6 +56,30 @@ def reject(
     error.word = word
     error.value = value
     return code
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def room_for(
+    offs: cython.pointer[cython.pointer[cython.size_t]],
+    cap: cython.pointer[cython.size_t],
+    id: uint32_t,
+    base: cython.size_t,
+) -> cython.bint:
+    """Makes the array of offsets, of `*cap` elements, large enough for that of `id`. False: no memory."""
+    wanted: cython.size_t = 2 * cap[0] if cap[0] else 1024
+    grown: cython.pointer[cython.size_t]
+    while wanted <= id:
+        wanted *= 2
+    grown = cython.cast(cython.pointer[cython.size_t], realloc(offs[0], wanted * cython.sizeof(cython.size_t)))
+    if grown == cython.NULL:
+        return False
+    if cap[0] == 0:
+        grown[0] = base  # void has no record, but a pointer to it may be made before an id is looked at
+    offs[0] = grown
+    cap[0] = wanted
+    return True
 
 
 @cython.cfunc
@@ -82,22 +108,11 @@ def wire_index(
     id: uint32_t = first_id
     info: uint32_t
     size: cython.size_t
-    grown: cython.pointer[cython.size_t]
-    wanted: cython.size_t
     n[0] = id
     extremes.name = extremes.ref = 0
     while True:
-        if id >= cap[0]:
-            wanted = 2 * cap[0] if cap[0] else 1024
-            while wanted <= id:
-                wanted *= 2
-            grown = cython.cast(cython.pointer[cython.size_t], realloc(offs[0], wanted * cython.sizeof(cython.size_t)))
-            if grown == cython.NULL:
-                return reject(error, WIRE_MEMORY, id, at, 0)
-            if cap[0] == 0:
-                grown[0] = base  # void has no record, but a pointer to it may be made before an id is looked at
-            offs[0] = grown
-            cap[0] = wanted
+        if id >= cap[0] and not room_for(offs, cap, id, base):
+            return reject(error, WIRE_MEMORY, id, at, 0)
         if at == end:
             break
         if end - at < 3:
@@ -110,7 +125,7 @@ def wire_index(
             return reject(error, WIRE_RESERVED, id, at + 1, info)
         if end - at < size:
             return reject(error, WIRE_TRUNCATED, id, at, info)
-        if id == 0x7FFFFFFE:
+        if id > LAST_ID:
             return reject(error, WIRE_TOO_MANY, id, at, 0)
         offs[0][id] = at
         wire_look(words + at, extremes)
@@ -338,7 +353,7 @@ REASONS = {
         "an offset into the string section",
     ),
     WIRE_REFERENCE: ("type {id} refers to type {value}, which does not exist", "the id of a type"),
-    WIRE_TOO_MANY: ("more than 2147483645 types", "fewer types"),
+    WIRE_TOO_MANY: (f"more than {LAST_ID} types", "fewer types"),
 }
 
 
