@@ -6,7 +6,7 @@ from pybtf.core.dwarf.abbrevs cimport AbbrevDecl
 from pybtf.core.dwarf.walk_state cimport Frame, Walker
 
 cdef enum:
-    FEW = 32                    # frames that may be open then; of more, the slow path takes care
+    MOST_OPEN = 32              # frames that may be open then; of more, the slow path takes care
 
 cdef struct StringOffsets:      # of a unit whose names are indexes
     const uint8_t *p
@@ -34,7 +34,7 @@ cdef int glances(Walker *w) noexcept nogil
 cdef inline Frame *glance_frame(Walker *w, uint8_t mode, uint32_t mark) noexcept nogil:
     # A new topmost frame of an object without annotations. NULL: not here.
     cdef Frame *f
-    if w.n_frames >= w.cap_frames or w.n_frames >= FEW:
+    if w.n_frames >= w.cap_frames or w.n_frames >= MOST_OPEN:
         return NULL
     f = &w.frames[w.n_frames]
     w.n_frames += 1

@@ -121,7 +121,7 @@ def put_enumerator(w: cython.pointer[Walker], name: uint32_t, value: uint64_t) -
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def put_parameter(
+def put_type_parameter(
     w: cython.pointer[Walker], f: cython.pointer[Frame], name: uint32_t, ref: uint32_t
 ) -> cython.bint:
     """A parameter of a subroutine type, of which no more is taken (open_objects.py)."""
@@ -264,7 +264,7 @@ def set_encoding(
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def put(
+def put_child(
     w: cython.pointer[Walker],
     f: cython.pointer[Frame],
     decl: cython.pointer[cython.const[AbbrevDecl]],
@@ -291,7 +291,7 @@ def put(
             return put_type(w, decl, die, name, ref, value)
         return False
     if kind == LAYOUT_PARAMETER and mode == IN_SUBROUTINE:
-        return not (w.want_parameter_names or s.flags & BY_ORIGIN) and put_parameter(w, f, name, ref)
+        return not (w.want_parameter_names or s.flags & BY_ORIGIN) and put_type_parameter(w, f, name, ref)
     if kind == LAYOUT_ENUMERATOR:
         return mode == IN_ENUM and put_enumerator(w, name, value)
     if kind == LAYOUT_DIMENSION:
@@ -470,7 +470,7 @@ def read_values(
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def take(
+def take_die(
     w: cython.pointer[Walker],
     o: cython.pointer[cython.const[Outlook]],
     f: cython.pointer[Frame],
@@ -500,7 +500,7 @@ def take(
             return cython.NULL
         if s.extra != IS_ENCODING and s.extra != IS_SHORT:
             value = found
-    if not put(w, f, decl, at - w.r.c.base, v.name, v.to, value):
+    if not put_child(w, f, decl, at - w.r.c.base, v.name, v.to, value):
         return cython.NULL
     if s.extra == IS_ENCODING:
         set_encoding(w, decl, v.p[s.extra_at])
@@ -571,7 +571,7 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
             room_end = w.members + w.cap_members
             at = v.p + s.size
         else:
-            p = take(w, cython.address(o), f, decl, at, cython.address(v))
+            p = take_die(w, cython.address(o), f, decl, at, cython.address(v))
             if p == cython.NULL:
                 break
             at = p
