@@ -190,12 +190,3 @@ def class_intern(
         id = insert(t, h, record, n)
     unlock(cython.address(t.busy))
     return id
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def class_find(t: cython.pointer[ClassTable], record: cython.pointer[cython.const[uint32_t]], n: uint32_t) -> uint32_t:
-    """The id of a record, 0 if there is none."""
-    h: uint32_t = cython.cast(uint32_t, hash_words(record, n) >> 16)
-    return find(t, load_acquire(bucket(t, h)), h, record, n)

@@ -144,7 +144,7 @@ def pad(s: cython.pointer[Show], p: cython.pointer[Plan]) -> cython.void:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def fits(s: cython.pointer[Show], p: cython.pointer[Plan], at: uint32_t, i: uint32_t) -> cython.bint:
+def fits(p: cython.pointer[Plan], at: uint32_t, i: uint32_t) -> cython.bint:
     """Whether a member is small enough for the hole after `at`."""
     return 0 < p.slots[i].size <= p.slots[at].hole
 
@@ -152,10 +152,11 @@ def fits(s: cython.pointer[Show], p: cython.pointer[Plan], at: uint32_t, i: uint
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def next_with_hole(s: cython.pointer[Show], p: cython.pointer[Plan], at: uint32_t) -> uint32_t:
+def next_with_hole(p: cython.pointer[Plan], at: uint32_t) -> uint32_t:
+    """The next member after `at` that fits into its hole and has one itself; NOWHERE: none."""
     i: uint32_t
     for i in range(at + 1, p.count):
-        if p.slots[i].hole and fits(s, p, at, i):
+        if p.slots[i].hole and fits(p, at, i):
             return i
     return NOWHERE
 
@@ -163,10 +164,11 @@ def next_with_hole(s: cython.pointer[Show], p: cython.pointer[Plan], at: uint32_
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def last_that_fits(s: cython.pointer[Show], p: cython.pointer[Plan], at: uint32_t) -> uint32_t:
+def last_that_fits(p: cython.pointer[Plan], at: uint32_t) -> uint32_t:
+    """The last member that fits into the hole after `at`; NOWHERE: none."""
     i: uint32_t = p.count - 1
     while i > at:
-        if fits(s, p, at, i):
+        if fits(p, at, i):
             return i
         i -= 1
     return NOWHERE
@@ -268,20 +270,20 @@ def plan_step(s: cython.pointer[Show], p: cython.pointer[Plan]) -> cython.bint:
     for i in range(last):
         if p.slots[i].hole == 0 or not show_step(s, p.id):
             continue
-        other = next_with_hole(s, p, i)
+        other = next_with_hole(p, i)
         charge(s, p, i)
         if other != i + 1 and may_move(s, p, i, other):
             move(s, p, i, other, False)
             plan_write(s, p)
             return True
-        if p.padding > 0 and fits(s, p, i, last) and may_move(s, p, i, last):
+        if p.padding > 0 and fits(p, i, last) and may_move(s, p, i, last):
             move(s, p, i, last, True)
             plan_write(s, p)
             return True
     for i in range(last):
         if p.slots[i].hole == 0 or not show_step(s, p.id):
             continue
-        other = last_that_fits(s, p, i)
+        other = last_that_fits(p, i)
         charge(s, p, i)
         if other != i + 1 and may_move(s, p, i, other):
             move(s, p, i, other, False)
