@@ -1,7 +1,6 @@
 # Where types and functions of the finished BTF are from (see origins.py).
 
 from libc.stdint cimport uint32_t
-from pybtf.core.dwarf.walk_state cimport Walker
 from pybtf.core.encode.emit cimport Layout
 from pybtf.core.inputs cimport Inputs
 

@@ -1,6 +1,6 @@
 # Units from values of objects in place of DWARF (see payload_units.py).
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from pybtf.core.elf.function_table cimport FunctionTable
 from pybtf.core.model.encoded_unit cimport UnitValue
 from pybtf.core.values.unit_read cimport PayloadUnit

@@ -1,8 +1,6 @@
 # A search through the DIEs of units (see search.py).
 
-from libc.stdint cimport uint32_t, uint64_t
-from pybtf.core.dwarf.walk_state cimport Walker
-from pybtf.core.support.memory cimport U64s
+from libc.stdint cimport uint32_t
 from pybtf.core.worker cimport Context
 
 cdef class Search:

@@ -1,6 +1,6 @@
 # From a unit header to a unit value (see worker.py).
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from pybtf.core.classes.class_record cimport ClassTable
 from pybtf.core.classes.classify cimport Classifier
 from pybtf.core.dwarf.passed cimport Passed

@@ -1,4 +1,3 @@
-from libc.stdint cimport uint32_t
 from pybtf.core.accept.accept cimport Layer
 
 cdef void check_fit(Layer *y) noexcept nogil

@@ -1,8 +1,8 @@
 # BTF that is open for reading: all records in one array by id, those of a base in front, and checked.
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 from pybtf.core.btf.kinds cimport *
-from pybtf.core.btf.record_layout cimport RefSpan, wire_kind, wire_refs, wire_vlen
+from pybtf.core.btf.record_layout cimport wire_kind
 
 cdef enum:                      # sets of kinds
     MODIFIERS = 1 << KIND_VOLATILE | 1 << KIND_CONST | 1 << KIND_RESTRICT

@@ -1,6 +1,6 @@
 # The classes of the types of a unit (see classify.py).
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 from pybtf.core.classes.class_record cimport ClassTable
 from pybtf.core.classes.record_cache cimport Seen
 from pybtf.core.model.encoded_unit cimport UnitValue

@@ -2,14 +2,11 @@
 
 from cpython.buffer cimport Py_buffer
 from libc.stdint cimport uint32_t
-from pybtf.core.btf.type_section cimport WireError
 from pybtf.core.dedup.type_graph cimport BaseTypes, Room
 from pybtf.core.strings.base_strings cimport BaseStrings
 from pybtf.core.strings.name_prediction cimport Models
 
 cdef bint room_reserve(Room *r, size_t n) noexcept nogil
-cdef int room_load(Room *r, const unsigned char *src, size_t n_words, bint swap, uint32_t strings,
-                   WireError *error) noexcept nogil
 
 cdef class Space:
     cdef Room r

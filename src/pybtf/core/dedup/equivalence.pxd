@@ -3,7 +3,7 @@
 from libc.stdint cimport uint32_t
 from pybtf.core.btf.kinds cimport *
 from pybtf.core.btf.record_layout cimport wire_kind, wire_vlen
-from pybtf.core.dedup.type_graph cimport PendingPairs, TypeGraph, record_of
+from pybtf.core.dedup.type_graph cimport PendingPairs, TypeGraph
 
 cdef enum:                      # answers of `equivalent` and `identical`; below 0: minus a DEDUP_* status
     EQ_NO = 0

@@ -1,14 +1,13 @@
 # Two BTFs side by side, for Python.
 
 from libc.stdint cimport uint32_t, uint64_t
-from pybtf.core.btf.type_view cimport TypeView, View
+from pybtf.core.btf.type_view cimport View
 from pybtf.core.diff.diff_meaning cimport Numbers, Side
 
 cdef struct Row:                # of one type with a category
     uint64_t key                # number of its category and name << 32 | number of its content
     uint32_t id
 
-cdef int by_key(const void *a, const void *b) noexcept nogil
 
 cdef class Comparison:
     cdef readonly View old

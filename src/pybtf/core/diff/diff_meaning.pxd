@@ -1,6 +1,6 @@
 # What types mean, as numbers that two BTFs share: equal numbers, equal meaning. See diff_meaning.py.
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from pybtf.core.btf.type_view cimport TypeView
 from pybtf.core.support.memory cimport U32s, U64s
 

@@ -1,6 +1,6 @@
 # A header of C in the making.
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.btf.type_view cimport TypeView
 from pybtf.core.dump.dump_names cimport NameUses
 from pybtf.core.dump.text_buffer cimport Text

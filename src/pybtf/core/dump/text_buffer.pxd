@@ -1,6 +1,6 @@
 # Text in the making. What does not fit leaves a status behind, which is asked for once, at the end.
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset, strlen
 
 cdef enum:                      # Text.status

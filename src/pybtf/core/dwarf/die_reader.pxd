@@ -1,6 +1,6 @@
 # Reading one DIE (see die_reader.py).
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from pybtf.core.dwarf.abbrevs cimport AbbrevTable
 from pybtf.core.dwarf.attributes cimport N_SLOTS
 from pybtf.core.dwarf.forms cimport A_ADDR, A_CONST, A_FLAG

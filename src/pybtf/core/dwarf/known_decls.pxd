@@ -2,9 +2,8 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
-from pybtf.core.dwarf.abbrevs cimport AbbrevDecl, AbbrevTable, KnownDecl
+from pybtf.core.dwarf.abbrevs cimport AbbrevTable, KnownDecl
 from pybtf.core.model.dwarf_constants cimport DW_FORM_implicit_const
-from pybtf.core.support.hashing cimport hash_bytes
 
 cdef enum:
     FEW = 3                     # the table, of those alike, from which on declarations are looked for and kept

@@ -1,6 +1,6 @@
 # The state of a walk over the DIEs of a unit, and what every part of it uses (see walk_state.py).
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.dwarf.abbrevs cimport AbbrevTable
 from pybtf.core.dwarf.forms cimport A_REF, A_REF_ADDR, A_STR_ALT, A_STRING, A_STRP, A_STRX
 from pybtf.core.dwarf.die_reader cimport Attr, Die, Reader, die_has

@@ -1,6 +1,6 @@
 # Split BTF with a minimal base of its own (see distill.py).
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from pybtf.core.dedup.type_graph cimport BaseTypes
 from pybtf.core.strings.base_strings cimport BaseStrings
 from pybtf.core.strings.string_table cimport Strings

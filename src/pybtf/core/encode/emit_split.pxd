@@ -1,6 +1,6 @@
 # From the type list of an encoding on a base to the bytes of split BTF (see emit_split.py).
 
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint32_t
 from pybtf.core.encode.emit cimport Layout
 from pybtf.core.encode.encoder cimport Encoder
 

@@ -1,6 +1,6 @@
 # Functions and variables of one unit, as the encoder wants them (see function_instances.py, variables.py).
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 from pybtf.core.classes.classify cimport Classifier
 from pybtf.core.elf.function_table cimport FuncTable
 from pybtf.core.functions.calling_convention cimport Machine

@@ -4,7 +4,6 @@ from libc.stdint cimport uint32_t, uint64_t
 from pybtf.core.elf.function_table cimport FunctionTable
 from pybtf.core.model.dwarf_unit cimport Annotation, Unit, Variable
 from pybtf.core.model.encoded_unit cimport UnitValue, VarRecord
-from pybtf.core.model.faults cimport Fault
 from pybtf.core.strings.string_table cimport Strings
 
 cdef struct SectionRange:       # addresses that belong to a section; ascending, without overlaps

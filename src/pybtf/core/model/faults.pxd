@@ -2,7 +2,7 @@
 #
 # The first fault of a unit is kept; whoever meets it returns nonzero up to the edge.
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
 cdef enum:                      # Fault.section
     IN_INFO = 0

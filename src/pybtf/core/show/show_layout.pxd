@@ -12,7 +12,6 @@ cdef struct Ends:               # of the members that have been looked at, in bi
 cdef uint32_t behind(Show *s, uint32_t id) noexcept nogil
 cdef uint32_t elements(Show *s, uint32_t id) noexcept nogil
 cdef int64_t size_of(Show *s, uint32_t id) noexcept nogil
-cdef uint32_t natural_of(Show *s, uint32_t id) noexcept nogil
 cdef Facts *facts_of(Show *s, uint32_t id) noexcept nogil
 cdef void study(Show *s, uint32_t id, Facts *f, MemberLayout *layouts) noexcept nogil
 cdef void mark_packed(Show *s, uint32_t id) noexcept nogil

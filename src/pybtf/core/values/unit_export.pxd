@@ -1,6 +1,6 @@
 # A unit value into bytes (see unit_export.py).
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint64_t
 from pybtf.core.classes.classify cimport Classifier
 from pybtf.core.functions.calling_convention cimport Machine
 from pybtf.core.functions.function_instances cimport Observer
