@@ -90,8 +90,8 @@ class Ring(Inputs):
     @cython.nogil
     @cython.exceptval(check=False)
     def claim(self, patience: cython.long) -> int64_t:
-        """The number of the next unit to decode, or NONE_LEFT, or RING_FULL: it was so for `patience` milliseconds, or
-        is so again.
+        """The number of the next unit to decode, or NONE_LEFT, or RING_FULL: there was no room, and there is none after
+        `patience` milliseconds at most.
         """
         number: int64_t
         monitor_enter(cython.address(self.monitor))

@@ -83,6 +83,15 @@ def value_reset(v: cython.pointer[UnitValue]) -> cython.void:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def no_memory(v: cython.pointer[UnitValue]) -> cython.int:
+    """Makes this the fault of the unit. Returns 1."""
+    v.fault.code = FAULT_NONE
+    return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def try_unit(
     w: cython.pointer[Worker],
     x: cython.pointer[cython.const[Context]],
@@ -117,7 +126,7 @@ def names_settled(w: cython.pointer[Worker], v: cython.pointer[UnitValue], statu
             cython.address(v.fault), FAULT_SHARED, IN_STR, v.offset, 0, cython.cast(int64_t, w.walker.names.bytes)
         )
     elif status != NAMES_OK:
-        fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
+        no_memory(v)
     return status == NAMES_OK
 
 
@@ -183,7 +192,7 @@ def fetch_unit(
     value_reset(v)
     w.unit.n = 0
     if not u8s_reserve(cython.address(w.unit), size):
-        return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, offset, 0, 0)
+        return no_memory(v)
     if not read_at(x.info_file, w.unit.p, size, x.info_at + offset):
         return fault_set(cython.address(v.fault), FAULT_TRUNCATED, IN_INFO, offset, 0, 0)
     w.sections.info.p = w.unit.p - offset
@@ -223,37 +232,46 @@ def try_without_damaged(
     Nonzero: fault in `v.fault`.
     """
     walker: cython.pointer[Walker] = cython.address(w.walker)
-    fault: Fault
-    rounds: cython.int
-    status: cython.int = 1
+    status: cython.int
     walker.headers = x.headers
     walker.n_headers = x.n_own
     walker.n_units = x.n_units
-    fault.code = FAULT_NONE
     if leave_out_begin(walker, x.gaps):
-        for rounds in range(MOST_ROUNDS):
-            walker.abbrev_bytes = 0
-            status = try_twice(w, x, number, v, symbols)
-            fault = v.fault
-            if status and fault.code == FAULT_MEMORY:
-                break
-            if status and not lose(cython.address(walker.aside), cython.address(fault), True):
-                fault.code = FAULT_NONE
-                break
-            if walker.aside.n == 0:
-                v.counts[COUNT_LEFT_OUT] = walker.damage.n
-                if losses_take(cython.address(v.losses), cython.address(walker.damage)):
-                    leave_out_end(walker)
-                    return 0
-                break
-            fault = walker.aside.p[0].fault
-            if leave_out_aside(walker) != 1:
-                break
+        status = try_in_rounds(w, x, number, v, symbols)
+    else:
+        status = no_memory(v)
     leave_out_end(walker)
-    v.fault.code = FAULT_NONE
-    if fault.code == FAULT_NONE:
-        return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
-    v.fault = fault
+    return status
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def try_in_rounds(
+    w: cython.pointer[Worker],
+    x: cython.pointer[cython.const[Context]],
+    number: uint32_t,
+    v: cython.pointer[UnitValue],
+    symbols: FunctionTable,
+) -> cython.int:
+    """Decodes the logical unit again and again, each time without what was found damaged before, until nothing is.
+    Nonzero: fault in `v.fault`.
+    """
+    walker: cython.pointer[Walker] = cython.address(w.walker)
+    rounds: cython.int
+    for rounds in range(MOST_ROUNDS):
+        walker.abbrev_bytes = 0
+        if try_twice(w, x, number, v, symbols):
+            if v.fault.code == FAULT_MEMORY:
+                return 1
+            if not lose(cython.address(walker.aside), cython.address(v.fault), True):
+                return no_memory(v)
+        if walker.aside.n == 0:
+            v.counts[COUNT_LEFT_OUT] = walker.damage.n
+            return 0 if losses_take(cython.address(v.losses), cython.address(walker.damage)) else no_memory(v)
+        v.fault = walker.aside.p[0].fault
+        if leave_out_aside(walker) != 1:
+            return 1
     return 1
 
 
@@ -276,10 +294,10 @@ def leave_out(
     value_reset(v)
     w.classifier.failed = 0
     if walker_reset(cython.address(w.walker)) or finish_unit(w, x, v, symbols):
-        return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
+        return no_memory(v)
     v.counts[COUNT_DAMAGED] = 1
     if not lose(cython.address(v.losses), cython.address(fault), True):
-        return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
+        return no_memory(v)
     return 0
 
 
@@ -330,7 +348,7 @@ def resolve_tables(
     if resolve_references(cython.address(w.walker), u, cython.address(v.fault)):
         return 1
     if x.options & OPT_DEGRADE and leave_out_orphans(u, cython.address(v.losses)):
-        return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
+        return no_memory(v)
     if not names_settled(
         w,
         v,
