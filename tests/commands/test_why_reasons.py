@@ -65,5 +65,7 @@ def test_reasons_that_can_be_listed() -> None:
             check_reason(text)
     with pytest.raises(UsageError, match=r"did you mean 'section'.*; expected one of unexp.*, .*, generated, "):
         check_reason("sections")
+    with pytest.raises(UsageError, match=r"did you mean 'in_btf'.*, in_btf$"):
+        check_reason("inbtf")
     with pytest.raises(UsageError, match="'function:section': unknown reason 'section'; expected"):
         check_reason("function:section")

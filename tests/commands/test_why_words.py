@@ -13,7 +13,8 @@ from pybtf.dwarf.declarations import Prototype
 from pybtf.explain import text, words
 from pybtf.explain.asking import Answer, answers, inquire, kernel_options, listed
 from pybtf.explain.functions import differences
-from pybtf.explain.inquiry import Inquiry, function_reason, variable_reason
+from pybtf.explain.inquiry import OTHERS, Inquiry, function_reason, variable_reason
+from pybtf.explain.reasons import NOT_FOUND
 from tests.builders.dwarfwriter import Die, die
 from tests.builders.kernelish import INT, kernel, unit
 from tests.builders.reasons import LONG, everything
@@ -166,6 +167,47 @@ def test_lists_take_several_patterns(path: Path) -> None:
 
 def test_names_like_one_with_a_keyword(path: Path) -> None:
     assert pybtf.why(path, "struct caler", jobs=1)[0].like == ["caller"]
+    assert pybtf.why(path, "struct pont", jobs=1)[0].like == ["point"]
+    assert pybtf.why(path, "function calle", jobs=1)[0].like == ["caller"]
+    assert pybtf.why(path, "variable caller_", jobs=1)[0].like == []
+    assert pybtf.why(path, "packt", jobs=1)[0].like == ["packed"]
+    assert pybtf.why(path, "_good", jobs=1)[0].like == ["good"]
+
+
+def test_a_function_or_a_variable_that_is_called_so(path: Path) -> None:
+    """The name in the answer is without the word: `kind` says it."""
+    good, counter = asked(path, "function good", "variable counter")
+    assert (good.name, good.kind, good.in_btf) == ("good", "function", True)
+    assert good.verdict.startswith("good is in BTF: FUNC")
+    assert (counter.name, counter.kind, counter.in_btf) == ("counter", "variable", True)
+    assert counter.verdict.startswith("counter is in BTF: VAR")
+
+
+def test_what_is_asked_for_as_something_else(path: Path) -> None:
+    good, counter, nothing = asked(path, "variable good", "function counter", "function zzzz")
+    assert (good.kind, good.in_btf, good.reason, good.like) == (None, False, NOT_FOUND, [])
+    assert good.verdict == "variable good is not in BTF: no global variable of the file has this name; it is a function"
+    assert counter.verdict == "function counter is not in BTF: no function of the file has this name; it is a variable"
+    assert nothing.verdict == "function zzzz is not in BTF: no function of the file has this name"
+
+
+def test_patterns_of_functions_or_variables(path: Path) -> None:
+    assert {each.kind for each in asked(path, "*")} == {"function", "variable"}
+    assert {each.kind for each in asked(path, "function *")} == {"function"}
+    variables = asked(path, "variable *")
+    assert {each.kind for each in variables} == {"variable"}
+    assert "counter" in {each.name for each in variables}
+    assert [each.verdict for each in asked(path, "function zz*")] == ["nothing matches function zz*"]
+
+
+def test_lists_take_such_patterns(path: Path) -> None:
+    found: list[list[str]] = []
+
+    def ask(inquiry: Inquiry) -> None:
+        found.extend([each.name for each in listed(inquiry, "no_symbol", [f"{of} t*"])] for of in OTHERS)
+
+    inquire(str(path), kernel_options(jobs=1), ask)
+    assert found == [["tiny"], []]
 
 
 def test_what_is_only_declared_has_a_place(path: Path) -> None:

@@ -310,8 +310,9 @@ Usage: pybtf why [OPTIONS] [NAME...] FILE
 
 Say why functions, variables and types of the ELF file FILE are in its BTF, or are not: the verdict in one
 sentence, and the evidence, from the DWARF. FILE is encoded for this, and not changed. A NAME may be a pattern
-('tcp_*'), or begin with struct, union, enum or typedef. It is looked up as a function, then as a variable,
-then as a type. Of a pattern that matches more than 100 names, or 10 types, only the verdicts are printed.
+('tcp_*'), and may begin with struct, union, enum, typedef, function or variable; otherwise it is looked up as
+a function, then as a variable, then as a type. Of a pattern that matches more than 100 names, or 10 types,
+only the verdicts are printed.
 
 Without NAME, print how many functions and variables there are by reason.
 

@@ -14,7 +14,7 @@ from pybtf.dwarf.sections import DebugSections
 from pybtf.elf.image import ElfImage
 from pybtf.errors import UsageError
 from pybtf.explain.functions import evidence, only_described
-from pybtf.explain.inquiry import KEYWORDS, Inquiry
+from pybtf.explain.inquiry import KEYWORDS, TYPE_KINDS, Inquiry
 from pybtf.explain.others import type_evidence, type_reason, variable_evidence
 from pybtf.explain.reasons import (
     FUNCTION_TRACES,
@@ -78,9 +78,11 @@ class Answer:
         }  # fmt: skip
 
 
-def answer(inquiry: Inquiry, name: str, *, full: bool = True) -> Answer:
-    """The answer about one name; without `full`, no evidence is collected, and no like name."""
-    kind = inquiry.kind(name)
+def answer(inquiry: Inquiry, name: str, of: str | None = None, *, full: bool = True) -> Answer:
+    """The answer about one name; without `full`, no evidence is collected, and no like name. `of`: it is asked for as
+    a `function`, or as a `variable`.
+    """
+    kind = inquiry.kind(name, of)
     reason: str | None = None
     found: dict[str, Any] | None = None
     if kind == "function":
@@ -89,18 +91,20 @@ def answer(inquiry: Inquiry, name: str, *, full: bool = True) -> Answer:
     elif kind == "variable":
         reason = inquiry.variable_reason(name)
         found = variable_evidence(inquiry, name, reason or IN_BTF) if full else None
-    elif full and (described := only_described(inquiry, name)) is not None:
+    elif full and of != "variable" and (described := only_described(inquiry, name)) is not None:
         kind = "function"
         reason, found = described
-    elif full:  # a type, or a name that only units know that are not encoded
+    elif full and of is None:  # a type, or a name that only units know that are not encoded
         reason = type_reason(inquiry, name)
         kind = None if reason is None else "type"
         found = None if reason is None else type_evidence(inquiry, name, reason)
     elif kind == "type":
         reason = IN_BTF
     if reason is None:
-        unknown = {"elsewhere": inquiry.is_elsewhere(name), "label": inquiry.labels.what(name) if full else None}
-        like = _like(inquiry, name) if full and unknown["label"] is None else []
+        label = inquiry.labels.what(name) if full else None
+        other = inquiry.kind(name) if of is not None and inquiry.knows(name) else None
+        unknown = {"elsewhere": inquiry.is_elsewhere(name), "label": label, "of": of, "is_a": other}
+        like = _like(inquiry, name, of) if full and label is None and other is None else []
         return Answer(name, None, False, NOT_FOUND, verdict(name, None, NOT_FOUND, unknown), None, None, like)
     text = verdict(name, kind, reason, found)
     told = _advice(inquiry, name, kind, reason, found)
@@ -119,17 +123,18 @@ def answers(inquiry: Inquiry, names: Sequence[str]) -> list[Answer]:
     found. What looks like a pattern may be a name: Rust has functions called `add<[usize; 4]>`.
     """
     found = []
-    for name in names:
+    for asked in names:
+        of, name = inquiry.asked(asked)
         if not is_pattern(name) or inquiry.knows(name):
-            found.append(answer(inquiry, name))
+            found.append(answer(inquiry, name, of))
             continue
-        matching = inquiry.matching(name)
+        matching = inquiry.matching(name, of)
         most = MOST_IN_FULL if matching and inquiry.kind(matching[0]) != "type" else MOST_TYPES_IN_FULL
         full = len(matching) <= most
-        found += [answer(inquiry, each, full=full) for each in matching]
+        found += [answer(inquiry, each, of, full=full) for each in matching]
         if not matching:
-            only_described = answer(inquiry, name)  # a type that only DWARF has
-            nothing = Answer(name, None, False, NOT_FOUND, f"nothing matches {name}")
+            only_described = answer(inquiry, name, of)  # a type that only DWARF has
+            nothing = Answer(name, None, False, NOT_FOUND, f"nothing matches {asked}")
             found.append(nothing if only_described.kind is None else only_described)
     return found
 
@@ -141,6 +146,7 @@ def listed(inquiry: Inquiry, reason: str, patterns: Sequence[str] = ()) -> list[
     names = sorted({*inquiry.by_reason(kind).get(wanted, []), *symbols})
     if patterns:
         known = set(names)
+        patterns = [each.removeprefix(f"{kind} ") for each in patterns]
         names = [
             name for name in names
             if any(name == each or (each not in known and fnmatchcase(name, each)) for each in patterns)
@@ -181,16 +187,30 @@ def is_pattern(name: str) -> bool:
     return any(mark in name for mark in "*?[")
 
 
-def _like(inquiry: Inquiry, name: str) -> list[str]:
+def _like(inquiry: Inquiry, name: str, of: str | None) -> list[str]:
+    """A name like one that does not exist: of the kind that was asked for, if there is one."""
+    keyword, _, plain = name.partition(" ")
+    if keyword in KEYWORDS:
+        wanted = plain.strip()
+        found = _closest(wanted, inquiry.types(*KEYWORDS[keyword])) or _closest(wanted, _near(wanted, inquiry.names()))
+    elif of is not None:
+        found = _closest(name, [each for each in _near(name, inquiry.names()) if inquiry.reason(each, of) is not None])
+    else:
+        found = _closest(name, [*_near(name, inquiry.names()), *inquiry.types(*TYPE_KINDS)])
+    return [found] if found else []
+
+
+def _near(wanted: str, names: list[str]) -> list[str]:
+    """Of a hundred thousand names only those that begin or end alike are compared."""
+    start, end, bare = wanted[:3], wanted[-6:], wanted.strip("_")
+    return [each for each in names[:MOST_LIKE] if each[:3] == start or each[-6:] == end or each.strip("_") == bare]
+
+
+def _closest(wanted: str, names: list[str]) -> str:
     from pybtf.support.suggest import closest
 
-    keyword, _, plain = name.partition(" ")
-    wanted = plain if keyword in KEYWORDS else name
-    names = inquiry.names()[:MOST_LIKE]
-    # Of a hundred thousand names only those that begin or end alike are compared.
-    near = [each for each in names if each[:3] == wanted[:3] or each[-6:] == wanted[-6:]]
-    found = closest(wanted, near)
-    return [found] if found else []
+    same = [each for each in names if each.strip("_") == wanted.strip("_")]  # printk has become _printk
+    return closest(wanted, same or names)
 
 
 def kernel_options(
@@ -252,10 +272,10 @@ def why(
 ) -> list[Answer]:
     """Why functions, variables and types of the ELF file `path` are in its BTF, or are not: an `Answer` for each name.
 
-    A name may be a pattern of the shell (`tcp_*`), or begin with `struct`, `union`, `enum` or `typedef`. The file is
-    encoded for this, by the same options as those of `pybtf.encode`; but unless `lang`, `lang_exclude` or `degrade`
-    are given, units in Rust are left out, as kernels do. Raises as `pybtf.encode`, and `UsageError` without names, and
-    for an empty one.
+    A name may be a pattern of the shell (`tcp_*`), or begin with `struct`, `union`, `enum`, `typedef`, `function` or
+    `variable`; the name in an answer is without the last two. The file is encoded for this, by the same options as
+    those of `pybtf.encode`; but unless `lang`, `lang_exclude` or `degrade` are given, units in Rust are left out, as
+    kernels do. Raises as `pybtf.encode`, and `UsageError` without names, and for an empty one.
     """
     if not names:
         raise UsageError("no name is given: pybtf.why(path, name...)")

@@ -46,6 +46,8 @@ KEYWORDS = {
     "enum": (Kind.ENUM, Kind.ENUM64),
     "typedef": (Kind.TYPEDEF,),
 }
+OTHERS = ("function", "variable")
+"""What else a name may begin with, to say what is meant."""
 
 
 class Inquiry:
@@ -271,8 +273,17 @@ class Inquiry:
 
     # ---- verdicts ----
 
-    def kind(self, name: str) -> str | None:
-        """`function`, `variable` or `type`: what a name means, the first of these that it can; None: nothing."""
+    def asked(self, name: str) -> tuple[str | None, str]:
+        """What a name says that it is, `function` or `variable`, or None, and the rest of it."""
+        keyword, _, plain = name.partition(" ")
+        return (keyword, plain.strip()) if keyword in OTHERS and self.kind(name) is None else (None, name)
+
+    def kind(self, name: str, of: str | None = None) -> str | None:
+        """`function`, `variable` or `type`: what a name means, the first of these that it can; None: nothing. `of`:
+        it can only mean this.
+        """
+        if of is not None:
+            return None if self.reason(name, of) is None else of
         if name.partition(" ")[0] in KEYWORDS:
             return "type"
         if self.function_reason(name) is not None:
@@ -315,24 +326,33 @@ class Inquiry:
         """Why a variable is not in BTF, one of VARIABLES; IN_BTF; None if there is no such variable."""
         return IN_BTF if name in self.named(Kind.VAR) else variable_reason(self.kinds.get(name, 0))
 
+    def reason(self, name: str, of: str) -> str | None:
+        """Why a function, or a variable, is not in BTF; IN_BTF; None if there is none of this name."""
+        return self.function_reason(name) if of == "function" else self.variable_reason(name)
+
     def names(self) -> list[str]:
         """All functions and variables there are, with the names of clones, sorted."""
         own = {name for kind in (Kind.FUNC, Kind.VAR) for name in self.named(kind)}
         return sorted({*self.kinds, *self.table, *own, *self.symbols})
 
-    def matching(self, pattern: str) -> list[str]:
+    def types(self, *kinds: Kind) -> list[str]:
+        """The names of all types of these kinds, sorted."""
+        return sorted({name for kind in kinds for name in self.named(kind)})
+
+    def matching(self, pattern: str, of: str | None = None) -> list[str]:
         """Functions and variables whose names match a pattern of the shell; types, if none does, or if it begins with
-        one of KEYWORDS.
+        one of KEYWORDS. `of`: only functions, or only variables.
         """
+        if of is not None:
+            found = [name for name in self.names() if fnmatchcase(name, pattern)]
+            return [name for name in found if self.reason(name, of) is not None]
         keyword, _, plain = pattern.partition(" ")
         if keyword in KEYWORDS:
-            known = {name for kind in KEYWORDS[keyword] for name in self.named(kind)}
-            return [f"{keyword} {name}" for name in sorted(known) if fnmatchcase(name, plain.strip())]
+            return [f"{keyword} {name}" for name in self.types(*KEYWORDS[keyword]) if fnmatchcase(name, plain.strip())]
         found = [name for name in self.names() if fnmatchcase(name, pattern)]
         if found:
             return found
-        types = {name for kind in TYPE_KINDS for name in self.named(kind)}
-        return sorted(name for name in types if fnmatchcase(name, pattern))
+        return [name for name in self.types(*TYPE_KINDS) if fnmatchcase(name, pattern)]
 
     # ---- all of them ----
 

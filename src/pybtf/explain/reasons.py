@@ -33,6 +33,11 @@ TYPES = {
 }
 NOT_FOUND = "not_found"
 UNKNOWN = "no function, type or global variable of the file has this name"
+UNKNOWN_OF = {
+    "function": "no function of the file has this name",
+    "variable": "no global variable of the file has this name",
+}
+"""Instead of that, if it was asked for as one of these."""
 ELSEWHERE = "there is only an undefined symbol of this name; the code is in another file"
 """Instead of that, of what a program takes from a library."""
 
@@ -148,6 +153,6 @@ def check_reason(text: str) -> tuple[str, str]:
     if reason == "in_btf":
         return kind, IN_BTF
     if reason not in reasons:
-        known = reasons if colon else {**FUNCTIONS, **VARIABLES}
+        known = [*(reasons if colon else {**FUNCTIONS, **VARIABLES}), "in_btf"]
         raise unknown("reason", reason, known, of=quoted(text) if colon else "")
     return kind, reason

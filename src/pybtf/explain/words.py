@@ -18,6 +18,7 @@ from pybtf.explain.reasons import (
     RETURNED,
     TYPES,
     UNKNOWN,
+    UNKNOWN_OF,
     VARIABLES,
 )
 from pybtf.support import TYPE_CHECKING
@@ -30,8 +31,12 @@ def verdict(name: str, kind: str | None, reason: str, evidence: dict[str, Any] |
     """What is the case with a name; `evidence` makes it more precise."""
     found = evidence or {}
     if kind is None:
-        label = f"no DWARF describes it, and its symbol is {found['label']}" if found.get("label") else UNKNOWN
-        return f"{name} is not in BTF: {ELSEWHERE if found.get('elsewhere') else label}"
+        if (of := found.get("of")) is not None and (is_a := found.get("is_a")) is not None:
+            return f"{of} {name} is not in BTF: {UNKNOWN_OF[of]}; it is a {is_a}"
+        unknown = UNKNOWN if of is None else UNKNOWN_OF[of]
+        label = f"no DWARF describes it, and its symbol is {found['label']}" if found.get("label") else unknown
+        as_asked = name if of is None else f"{of} {name}"
+        return f"{as_asked} is not in BTF: {ELSEWHERE if found.get('elsewhere') else label}"
     if reason == IN_BTF:
         return f"{name} is in BTF{_as(kind, found)}"
     if reason == "renamed":
