@@ -222,7 +222,7 @@ def test_names_that_are_not_there(small: Path, show: Show, refused: Show) -> Non
     for option in ("--contains", "--find-pointers-to"):
         words = "no type is called 'tcp_c'; expected the name of a struct or union. Nearest: "
         assert words in refused(option, "tcp_c", small)
-        assert "'tcp_t' is neither a struct nor a union" in refused(option, "tcp_t", small)
+        assert "'tcp_call' is neither a struct nor a union" in refused(option, "tcp_call", small)
         assert show(option, "other", small) == ""
         assert refused(option, "tcp_cal", small).endswith(" union. Nearest: tcp_a\n")
     assert refused("struct tcp_cal", small).endswith(" type. Nearest: tcp_a\n")

@@ -66,7 +66,7 @@ def look_at(data: bytes) -> Iterator[str]:
     yield "shown"
     for pointers in (False, True):
         with contextlib.suppress(InputError):
-            Shower(view).users(b"" if len(view) < 2 else view.name_of(chooser.randrange(1, len(view))), pointers)
+            Shower(view).users([chooser.randrange(1, len(view))] if len(view) > 1 else [], pointers)
     with contextlib.suppress(InputError):
         plain = Shower(view)
         structs = plain.composites()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from pybtf.core.btf.type_view import View
+    from pybtf.core.show.show_types import Shower
 
 SHOWN = (STRUCT, UNION, ENUM, ENUM64, TYPEDEF, FUNC, VAR)
 KEYWORDS = {
@@ -25,6 +26,8 @@ KEYWORDS = {
     "function": (FUNC,),
     "variable": (VAR,),
 }
+_COMPOSITE = ("struct", "union", "typedef")
+"""Those of what may be a struct or union."""
 _WILD = frozenset("*?[")
 
 
@@ -108,14 +111,27 @@ def _by_name(view: View, wanted: str, shown: Collection[int]) -> list[int]:
     return found
 
 
-def require_composite(view: View, name: str) -> None:
-    """There has to be a struct or union of this name, if only declared."""
-    found = {view.kind(id) for id in view.find(name.encode("utf-8", "surrogateescape"))}
+def composites_called(view: View, shower: Shower, wanted: str) -> list[int]:
+    """The ids of the structs and unions of this name, or behind typedefs of it, with those that are only declared. A
+    keyword may be in front. Raises `InputError` if there is none.
+    """
+    keyword, _, name = wanted.rpartition(" ")
+    if keyword and (keyword not in _COMPOSITE or view.find(wanted.encode("utf-8", "surrogateescape"))):  # of Rust
+        keyword, name = "", wanted
+    kinds = (*KEYWORDS[keyword], FWD) if keyword else None
+    found = [id for id in view.find(name.encode("utf-8", "surrogateescape")) if kinds is None or view.kind(id) in kinds]
     if not found:
-        near = nearest(view, name, (STRUCT, UNION))
-        raise InputError(view.name, f"no type is called {quoted(name)}", "the name of a struct or union", near)
-    if not found & {STRUCT, UNION, FWD}:
-        raise InputError(view.name, f"{quoted(name)} is neither a struct nor a union", "the name of one")
+        near = nearest(view, name, kinds or (STRUCT, UNION, TYPEDEF))
+        raise InputError(view.name, f"no type is called {quoted(wanted)}", "the name of a struct or union", near)
+    ids: dict[int, None] = {}
+    for id in found:
+        of = shower.behind(id)
+        if of and view.kind(of) in (STRUCT, UNION, FWD):
+            same = view.find(view.name_of(of)) if of != id else []
+            ids |= dict.fromkeys([of, *(each for each in same if view.kind(each) in (view.kind(of), FWD))])
+    if not ids:
+        raise InputError(view.name, f"{quoted(wanted)} is neither a struct nor a union", "the name of one")
+    return list(ids)
 
 
 def _named(view: View, name: str) -> list[int]:

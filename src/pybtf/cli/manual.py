@@ -204,10 +204,11 @@ Which of the structs (of those that are named, or of all):
   --with-embedded-flexible-array
                        Those with a member that ends with one
 
-Instead of types (the first two go with no other option but --base):
-  --contains NAME      List the structs and unions with a member of the struct NAME
+Instead of types (the first two go with no other option but --base and --json):
+  --contains NAME      List the structs and unions with a member of the struct or union NAME, which may also be
+                       called by a typedef: in arrays and inside members without a name, too
   --find-pointers-to NAME
-                       List the members that are pointers to the struct NAME
+                       List the members that are pointers to it
   --contains-enumerator NAME
                        Print the enumerations that have the enumerator NAME
 

@@ -67,7 +67,7 @@ APART = (
     (("contains-enumerator",), ("contains", "find-pointers-to", "sizes", "packable", "svg", "reorganize", *SELECTING)),
     (
         ("contains", "find-pointers-to"),
-        ("sizes", "json", "packable", "svg", "sort", "reorganize", "steps", "provenance", *TEXT_OPTIONS, *SELECTING),
+        ("sizes", "packable", "svg", "sort", "reorganize", "steps", "provenance", *TEXT_OPTIONS, *SELECTING),
     ),
     (("provenance",), ("packable", "reorganize", "svg")),
 )
@@ -155,7 +155,7 @@ def show(files: tuple[str, ...], **given: Any) -> int:
         from pybtf.cli.output import opened, spared
 
         spared("--svg", asked.svg, opened(file, asked.base, asked.svg))
-    from pybtf.cli.choice import require_composite, require_file_last, require_whole_names
+    from pybtf.cli.choice import composites_called, require_file_last, require_whole_names
     from pybtf.cli.reading import open_view
     from pybtf.cli.sources import Sources
     from pybtf.core.show.show_types import Shower
@@ -170,8 +170,9 @@ def show(files: tuple[str, ...], **given: Any) -> int:
     sources = Sources(view, asked.provenance)
     with printing() as put:
         if asked.contains is not None or asked.find_pointers_to is not None:
-            require_composite(view, str(asked.contains or asked.find_pointers_to))
-            put(users(view, shower, asked.contains, asked.find_pointers_to))
+            wanted = composites_called(view, shower, str(asked.contains or asked.find_pointers_to))
+            found = shower.users(wanted, asked.contains is None)
+            put(_json_of_users(view, found) if asked.json else _users(view, found, asked.contains is None))
         else:
             ids = _ids(view, shower, asked, selection)
             if asked.svg is not None:
@@ -277,14 +278,22 @@ def line_of_sizes(view: View, shower: Shower, id: int) -> bytes:
     return b"%s\t%d\t%d\n" % (view.name_of(id), sums["size"], sums["holes"])
 
 
-def users(view: View, shower: Shower, contains: str | None, pointers: str | None) -> bytes:
+def _users(view: View, found: list[tuple[int, bytes]], members: bool) -> bytes:
     """Which structs have one of another, or which of their members points to one."""
-    if contains is not None:
-        users = shower.users(contains.encode("utf-8", "surrogateescape"), False)
-        return b"".join(b"%s\n" % view.name_of(id) for id in dict.fromkeys(id for id, _ in users))
-    assert pointers is not None
-    users = shower.users(pointers.encode("utf-8", "surrogateescape"), True)
-    return b"".join(b"%s: %s\n" % (view.name_of(id), member) for id, member in users)
+    if members:
+        return b"".join(b"%s: %s\n" % (view.name_of(id), member) for id, member in found)
+    return b"".join(b"%s\n" % view.name_of(id) for id in dict.fromkeys(id for id, _ in found))
+
+
+def _json_of_users(view: View, found: list[tuple[int, bytes]]) -> bytes:
+    """An array, with an object for each struct, and which of its members these are."""
+    from json import dumps
+
+    members: dict[int, list[str]] = {}
+    for id, member in found:
+        members.setdefault(id, []).append(_text(member))
+    rows = [{"id": id, "name": _text(view.name_of(id)), "members": each} for id, each in members.items()]
+    return f"{dumps(rows, indent=2)}\n".encode()
 
 
 def _draw(view: View, shower: Shower, ids: list[int], expand: bool, line_size: int, out: str) -> None:

@@ -185,4 +185,6 @@ cdef class Shower:
     cdef check(self)
     cdef void ask(self, uint32_t id) noexcept
     cdef learn(self, uint32_t id)
+    cdef bint look_into(
+        self, uint32_t id, uint32_t outer, bytes around, uint8_t *marks, bint pointers, list found) except -1
     cdef bytes made(self, uint32_t id)

@@ -1,7 +1,7 @@
 """Types as text for people: structs with their layout, enums, typedefs. The text is that of pahole."""
 
 import cython
-from cython.cimports.libc.stdint import uint16_t, uint32_t
+from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset, strcmp
 from cython.cimports.pybtf.core.btf.kinds import (
@@ -10,7 +10,6 @@ from cython.cimports.pybtf.core.btf.kinds import (
     KIND_ENUM64,
     KIND_FUNC,
     KIND_FUNC_PROTO,
-    KIND_FWD,
     KIND_PTR,
     KIND_STRUCT,
     KIND_TYPEDEF,
@@ -18,7 +17,7 @@ from cython.cimports.pybtf.core.btf.kinds import (
 from cython.cimports.pybtf.core.btf.record_layout import wire_each, wire_kind, wire_vlen
 from cython.cimports.pybtf.core.btf.type_view import View, is_composite, view_name, view_record
 from cython.cimports.pybtf.core.dump.text_buffer import TEXT_MEMORY, text_free
-from cython.cimports.pybtf.core.show.show_layout import behind, facts_of, is_packed, study
+from cython.cimports.pybtf.core.show.show_layout import behind, elements, facts_of, is_packed, study
 from cython.cimports.pybtf.core.show.show_names import put_type
 from cython.cimports.pybtf.core.show.show_print import put_definition
 from cython.cimports.pybtf.core.show.show_reorganize import plan_close, plan_open, plan_step
@@ -33,13 +32,19 @@ from cython.cimports.pybtf.core.show.show_types import (
     MemberLayout,
     Plan,
     Show,
+    show_enter,
     show_fail,
+    show_step,
 )
 
 from pybtf.errors import quoted
 
 FREE_EFFORT = cython.declare(cython.size_t, 1 << 26)
 EFFORT_PER_WORD = cython.declare(cython.size_t, 256)
+USER = cython.declare(cython.size_t, 64)  # steps that a user counts for, by the memory that it takes
+WANTED = cython.declare(uint8_t, 1)
+OPEN = cython.declare(uint8_t, 2)
+BARREN = cython.declare(uint8_t, 4)
 LONGEST = 128  # bytes of a name in a message
 EXPANDED = cython.declare(cython.size_t, 1 << 25)  # steps, and bytes, of one text in which something is expanded
 
@@ -51,6 +56,13 @@ REASONS = {
         "BTF made by a compiler or encoder",
     ),
 }
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def is_nameless(s: cython.pointer[Show], id: uint32_t) -> cython.bint:
+    return is_composite(wire_kind(view_record(s.v, id))) and view_record(s.v, id)[0] == 0
 
 
 @cython.cclass
@@ -385,31 +397,76 @@ class Shower:
         put_type(cython.address(self.s), id)
         return self.made(id)
 
-    def users(self, name: bytes, pointers: cython.bint) -> list:
-        """The structs with members of a struct of this name, or pointers to one: id and name of the member."""
-        i: uint32_t
+    def users(self, wanted: list, pointers: cython.bint) -> list:
+        """The structs that have one of these types within them, or pointers to one: id and name of the member.
+
+        Behind typedefs, qualifiers and tags, as an element of arrays, and within structs and unions without a name, of
+        which no line of its own would tell: such a member has the name of what it is in before its own.
+        """
         id: uint32_t
-        of: uint32_t
-        r: cython.pointer[uint32_t]
-        wanted: cython.p_const_char = name
+        marks: cython.pointer[uint8_t]
         found: list = []
-        member: bytes
-        for id in self.composites():
-            r = view_record(self.s.v, id)
-            for i in range(wire_vlen(r)):
-                of = behind(cython.address(self.s), r[4 + 3 * i])
-                if pointers:
-                    if of == 0 or wire_kind(view_record(self.s.v, of)) != KIND_PTR:
-                        continue
-                    of = behind(cython.address(self.s), view_record(self.s.v, of)[2])
-                if of == 0 or not is_composite(wire_kind(view_record(self.s.v, of))):
-                    if of == 0 or wire_kind(view_record(self.s.v, of)) != KIND_FWD:
-                        continue
-                if strcmp(view_name(self.s.v, view_record(self.s.v, of)[0]), wanted) == 0:
-                    member = view_name(self.s.v, r[3 + 3 * i])
-                    found.append((id, member))
-        self.check()
+        marks = cython.cast(cython.pointer[uint8_t], calloc(self.view.v.n, 1))
+        if marks == cython.NULL:
+            raise MemoryError
+        try:
+            for id in wanted:
+                if not 0 < id < self.view.v.n:
+                    raise IndexError(id)
+                marks[id] |= WANTED
+            for id in self.composites():
+                self.ask(id)
+                self.look_into(id, id, b"", marks, pointers, found)
+                self.check()
+        finally:
+            free(marks)
         return found
+
+    @cython.cfunc
+    @cython.exceptval(-1, check=False)
+    def look_into(
+        self, id: uint32_t, outer: uint32_t, around: bytes, marks: cython.pointer[uint8_t], pointers: cython.bint,
+        found: list
+    ) -> cython.bint:  # fmt: skip
+        """Add what of a struct or union is wanted to what `outer` has; whether there was any. `around`: the names of
+        the members that it is in. A struct without a name in which there is nothing is looked into once.
+        """
+        i: uint32_t
+        of: uint32_t
+        to: uint32_t
+        r: cython.pointer[cython.const[uint32_t]] = view_record(self.s.v, id)
+        s: cython.pointer[Show] = cython.address(self.s)
+        name: bytes
+        any: cython.bint = False
+        for i in range(wire_vlen(r)):
+            if not show_step(s, outer):
+                return any
+            of = to = elements(s, r[4 + 3 * i])
+            if pointers:
+                to = behind(s, view_record(s.v, of)[2]) if of and wire_kind(view_record(s.v, of)) == KIND_PTR else 0
+            if to and marks[to] & WANTED:
+                name = around + view_name(s.v, r[3 + 3 * i])
+                # Structs may share what is in them; what is found shares nothing.
+                s.effort -= min(s.effort, USER + cython.cast(cython.size_t, len(name)))
+                found.append((outer, name))
+                any = True
+            elif of and is_nameless(s, of) and not marks[of] & BARREN:
+                if marks[of] & OPEN:
+                    show_fail(s, SHOW_CYCLE, of)
+                if not show_enter(s, outer):
+                    return any
+                name = around + view_name(s.v, r[3 + 3 * i])
+                if len(name) > len(around):
+                    name += b"."
+                s.effort -= min(s.effort, cython.cast(cython.size_t, len(name)))
+                marks[of] |= OPEN
+                if self.look_into(of, outer, name, marks, pointers, found):
+                    any = True
+                elif s.status == SHOW_OK:
+                    marks[of] |= BARREN
+                marks[of] &= ~OPEN
+                s.depth -= 1
+        return any
 
     def users_of(self, wanted: uint32_t, ids: list, pointers: cython.bint) -> list:
         """Members of `ids` whose own type is this one, or a pointer to it, as pahole counts: id, name of the member."""
