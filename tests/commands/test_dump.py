@@ -153,6 +153,7 @@ def test_sizes_and_offsets_survive_the_way_through_c(
 def test_json_is_json(dump: Dump) -> None:
     plain = dump("--format", "json", SAMPLE)
     assert json.loads(plain) == json.loads(dump("--format", "json", "--pretty", SAMPLE))
+    assert dump("--json", SAMPLE) == dump("--json", "--format=json", SAMPLE) == plain
     types = json.loads(plain)["types"]
     assert [type["id"] for type in types] == list(range(1, len(BTF.from_file(SAMPLE)) + 1))
 
@@ -230,7 +231,9 @@ def test_roots_that_are_not_there(refused: Callable[..., str]) -> None:
     [
         (["--format", "yaml", SAMPLE], "yaml"),
         (["--unsorted", "--format", "raw", SAMPLE], "--unsorted goes with --format c"),
-        (["--pretty", SAMPLE], "--pretty goes with --format json"),
+        (["--pretty", SAMPLE], "--pretty goes with --json"),
+        (["--json", "--unsorted", SAMPLE], "--unsorted goes with --format c"),
+        (["--json", "--format", "c", SAMPLE], "--format c and --json do not go together"),
         ([], "missing argument 'FILE'"),
         ([SAMPLE, SAMPLE], "one FILE at a time"),
         (["--base", "-", "-"], "standard input can be read only once"),
@@ -244,8 +247,8 @@ def test_usage(arguments: list[object], message: str, refused: Callable[..., str
 def test_plain_command_lines_are_read_without_click() -> None:
     line = ["--format=raw", "--root", "a", "--root", "b", "--base", "v", "-o", "y", "x"]
     given = read(line, dump_module.OPTIONS)
-    expected = {"format": "raw", "root": ("a", "b"), "base": "v", "unsorted": False, "pretty": False, "output": "y"}
-    assert given == {"files": ("x",), **expected}
+    expected = {"format": "raw", "root": ("a", "b"), "base": "v", "output": "y"}
+    assert given == {"files": ("x",), "json": False, "unsorted": False, "pretty": False, **expected}
     assert read(["-v", "x"], dump_module.OPTIONS) is None
     assert read(["--no-progress", "x"], dump_module.OPTIONS) is None
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 FORMATS = ("c", "raw", "json")
 OPTIONS = (
     Option("format", CHOICE, "|".join(FORMATS)),
+    Option("json", FLAG),
     Option("unsorted", FLAG),
     Option("pretty", FLAG),
     Option("root", TEXTS, "NAME|ID"),
@@ -23,17 +24,19 @@ OPTIONS = (
 )
 
 def dump(
-    files: tuple[str, ...], format: str | None, unsorted: bool, pretty: bool, root: tuple[str, ...], base: str | None,
-    output: str | None,
+    files: tuple[str, ...], format: str | None, json: bool, unsorted: bool, pretty: bool, root: tuple[str, ...],
+    base: str | None, output: str | None,
 ) -> int:  # fmt: skip
     """The command, after its options have been read. The exit status."""
-    format = format or "c"
+    if json and format not in (None, "json"):
+        raise UsageError(f"--format {format} and --json do not go together")
+    format = "json" if json else format or "c"
     if format not in FORMATS:
         raise unknown("value", format, FORMATS, of="--format")
     if unsorted and format != "c":
         raise UsageError("--unsorted goes with --format c; the others follow the BTF")
     if pretty and format != "json":
-        raise UsageError("--pretty goes with --format json")
+        raise UsageError("--pretty goes with --json")
     if not files:
         raise UsageError("missing argument 'FILE'; see pybtf dump --help")
     if len(files) > 1:

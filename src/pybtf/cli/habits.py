@@ -64,9 +64,9 @@ BPFTOOL = {
     "-V": "--version",
     "-B": "dump --base BTF FILE",
     "--base-btf": "dump --base BTF FILE",
-    "-j": "dump --format json FILE",
-    "--json": "dump --format json FILE",
-    "-p": "dump --format json --pretty FILE",
+    "-j": "dump --json FILE",
+    "--json": "dump --json FILE",
+    "-p": "dump --json --pretty FILE",
 }
 OUTPUT = ("-o", "--output")
 """Of some commands here; of those that may write into FILE it is `--detached`."""

@@ -136,6 +136,7 @@ standard input. Of an ELF file that has only DWARF, BTF is made first.
 
 What is printed:
   --format c|raw|json  A C header (default), one or more lines for each type, or JSON
+  --json               The same as --format json
   --unsorted           With c: types in the order of the BTF, not by name
   --pretty             With json: indented, on many lines
   --root NAME|ID       Only this type and, with c, what it needs. May be repeated. NAME may be a pattern and
@@ -158,7 +159,7 @@ Examples:
   pybtf dump -o vmlinux.h vmlinux.btf
   pybtf dump --root task_struct --root 'enum pid_type' vmlinux
   pybtf dump --format raw --base vmlinux module.ko
-  pybtf encode --detached - vmlinux | pybtf dump --format json - | jq '.types[] | select(.name == "page")'
+  pybtf encode --detached - vmlinux | pybtf dump --json - | jq '.types[] | select(.name == "page")'
 """
 
 SHOW = """\
@@ -205,8 +206,8 @@ Which of the structs (of those that are named, or of all):
                        Those with a member that ends with one
 
 Instead of types (the first two go with no other option but --base and --json):
-  --contains NAME      List the structs and unions with a member of the struct or union NAME, which may also be
-                       called by a typedef: in arrays and inside members without a name, too
+  --contains NAME      List the structs and unions with a member of the struct or union NAME, also in an array
+                       or inside a member without a name. NAME may be a typedef
   --find-pointers-to NAME
                        List the members that are pointers to it
   --contains-enumerator NAME
