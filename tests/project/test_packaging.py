@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,28 @@ def test_the_long_description_has_no_links_into_the_repository(packed: Path) -> 
     readme = (ROOT / "README.md").read_text()
     assert re.search(r"\]\(docs/cli.md\)", readme)
     assert "docs/cli.md" in text
+
+
+def bounds(requirement: str) -> tuple[str, set[str]]:
+    """`click>=8.1,<9`: the name, and the bounds."""
+    name = re.split("[<>=]", requirement)[0]
+    return name, set(requirement.removeprefix(name).split(","))
+
+
+def test_the_documentation_names_what_the_project_needs() -> None:
+    """docs/packaging.md says how to fetch it beforehand."""
+    whole = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project = whole["project"]
+    needed = [bounds(each) for each in [*whole["build-system"]["requires"], *project["dependencies"]]]
+    text = (ROOT / "docs" / "packaging.md").read_text()
+    (line,) = re.findall(r"pip download -d wheels (.*)", text)
+    fetched = [bounds(each) for each in line.replace("'", "").split()]
+    assert [name for name, _ in fetched] == [name for name, _ in needed]
+    assert all(some <= every for (_, some), (_, every) in zip(fetched, needed, strict=True))
+    least = [f"{name} {each.removeprefix('>=')}" for name, every in needed for each in every if each.startswith(">=")]
+    assert [each for each in least if each not in text] == []
+    versions = [each.rpartition(" ")[2] for each in project["classifiers"] if ":: 3." in each]
+    assert project["requires-python"] == f">={versions[0]}"
 
 
 def test_a_32_bit_python_is_told_so() -> None:
