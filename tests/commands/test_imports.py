@@ -50,7 +50,7 @@ def test_version() -> None:
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["encode", "--help"], ["completion", "-h"]])
 def test_help(arguments: list[str]) -> None:
     code = f"from pybtf.cli.main import main; main({arguments!r})"
-    assert imported_by(code) <= QUICK | {"pybtf.cli.manual", "pybtf.cli.manual_merging"}
+    assert imported_by(code) <= QUICK | {"pybtf.cli.manual", "pybtf.cli.manual_merging", "pybtf.cli.manual_showing"}
 
 
 @pytest.mark.parametrize(("options", "click"), [(["--features", "foo"], False), (["--feature", "foo"], True)])
