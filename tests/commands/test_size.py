@@ -158,6 +158,9 @@ def test_too_much_to_follow(run: Run, tmp_path: Path) -> None:
 
 def test_prefixes_and_types(run: Run) -> None:
     assert run("size", "--by", "type", "--count", "3", SAMPLE).count("\n") == 4
+    every = run("size", "--by", "type", "--count", "all", SAMPLE)
+    assert every == run("size", "--by", "type", "--count", "9999999", SAMPLE)
+    assert every.count("\n") > 100
     rows = json.loads(run("size", "--by", "prefix", "--count", "100000", "--json", SAMPLE))["prefixes of names"]
     whole = json.loads(run("size", "--by", "kind", "--json", SAMPLE))["types"]
     assert sum(row["bytes"] for row in rows) == sum(row["bytes"] for row in whole)

@@ -20,7 +20,7 @@ OPTIONS = (
     Option("btf", PATH, "BTF"),
     Option("base", PATH, "BTF"),
     Option("offset", TEXT, "N"),
-    Option("count", TEXT, "N"),
+    Option("count", TEXT, "N|all"),
     Option("elements", TEXT, "N"),
     Option("json", FLAG),
 )

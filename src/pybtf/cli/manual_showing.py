@@ -123,8 +123,8 @@ How:
                        underscore in the names; with --provenance or --dwarf by the unit that types are from,
                        or by the folder of the file that declares them (types without a declaration, such as
                        pointers, count towards the unit's folder)
-  --count N            At most N lines in the tables of records, of prefixes, and of types whose removal would
-                       save most; default: 10. The others are short, and whole
+  --count N|all        At most N lines, or all, in the tables of records, of prefixes, and of types whose
+                       removal would save most; default: 10. The others are short, and whole
   --against OTHER      Print how much more there is than in the BTF in OTHER: what changed most, first. Types
                        of one name are one line, and those without a name one for each kind
   --json               Print an object with an array for each table

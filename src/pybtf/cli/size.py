@@ -16,7 +16,7 @@ BY_ORIGIN = ("unit", "folder")
 ORDERS = ("kind", "type", "prefix", *BY_ORIGIN)
 OPTIONS = (
     Option("by", CHOICE, "|".join(ORDERS)),
-    Option("count", TEXT, "N"),
+    Option("count", TEXT, "N|all"),
     Option("against", PATH, "OTHER"),
     Option("base", PATH, "FILE"),
     Option("json", FLAG),
@@ -53,7 +53,7 @@ def size(
         raise UsageError("missing argument 'FILE'; see pybtf size --help" if not files else "one FILE at a time")
     if by is not None and by not in ORDERS:
         raise unknown("value", by, ORDERS, of="--by")
-    shown = SHOWN if count is None else number_of("count", count, MOST)
+    shown = SHOWN if count is None else MOST if count == "all" else number_of("count", count, MOST)
     stdin_once((files[0], base, against))
     pictures = [(out, page) for out, page in ((html, True), (svg, False)) if out is not None]
     if pictures and (json or by is not None or count is not None or against is not None):
