@@ -170,6 +170,8 @@ STANDARD_SET, DEFAULT_SET, ALL_SET = set(STANDARD), set(DEFAULT), set(ALL)
         ("--btf_features=var --btf_gen_floats", {"var", "float"}),
         ("--btf_features=default --skip_encoding_btf_vars", DEFAULT_SET - {"var"}),
         ("--btf_features=float --skip_encoding_btf_vars --btf_features=var", {"float", "var"}),
+        ("--btf_gen_all --btf_features=distilled_base", ALL_SET | {"distilled_base"}),
+        ("--btf_gen_all --skip_encoding_btf_enum64 --btf_features_strict=float", ALL_SET - {"enum64"}),
         ("--btf_features=distilled_base", {"distilled_base"}),
         ("--btf_features=distilled_base --btf_encode_detached=o", set()),
     ],

@@ -200,7 +200,9 @@ class Request:
         self.quiet |= self.verbosity < 0
 
     def _features(self, argument: str, value: str | None, spelling: str) -> None:
-        """The first list of all switches everything off; then what any list names is switched on."""
+        """The first list of all switches everything off; then what any list names is switched on. `--btf_gen_all` is
+        such a list.
+        """
         from pybtf.features import NAMES, names_in
 
         if not self._listed:
@@ -218,6 +220,7 @@ class Request:
         from pybtf.features import ALL
 
         self._on.update(ALL)
+        self._listed = True
 
     def _switch_on(self, argument: str, value: str | None, spelling: str) -> None:
         self._on.add(argument)
