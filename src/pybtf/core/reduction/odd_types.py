@@ -190,7 +190,7 @@ def tint_minor(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint3
         c = e.class_list.p[t.classes + i]
         if a.marks[c] & MINOR and give(a, c, IS_ODD):
             return 1
-        if a.marks[c] & WILD and give(a, c, IS_WILD):
+        if a.marks[c] & (WILD | LOOSE) and give(a, c, IS_WILD):
             return 1
     return pass_on(a, 0)
 

@@ -28,6 +28,7 @@ from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT
 from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.separate import SLOTS_IN_MASK, check_slot, earliest, is_mixed
 from cython.cimports.pybtf.core.reduction.unit_names import contest, watch
+from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import grow, u32s_push
 
 EFFORT_OF_SLOT = cython.declare(uint64_t, 64)  # steps that one counts as, because it takes memory
@@ -288,6 +289,7 @@ def survey(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
         for at in range(a.watched.n):
             i = a.watched.p[at]
             c = p[i] & CLASS_BITS
+            CHECK(p[i] & APART or not a.marks[c] & LOOSE, "a type of a loose class is not wild")
             if not spend(a, a.n_slots[c]):
                 return 0
             if p[i] & APART:
