@@ -102,9 +102,20 @@ def resolved_anyway() -> list[Unit]:
     return [[e], [e, a], [g], [g, d, c, a], [struct("a", "b"), c], [struct("d")], [d, c, use]]
 
 
+def resolved_to_uncertain() -> list[Unit]:
+    """The last `t` but one merges with the odd `t` before it, which has its `z` defined. There are two `z`, as the `x`
+    of one was resolved to the odd `x`. So nothing else resolves the declaration of `z`.
+    """
+    e, p, x, y, z = struct("e", "y"), struct("p", "x"), struct("x"), struct("y"), struct("z", "x")
+    t = narrow.struct("t", [narrow.to("y"), ("name", "struct", "z", 0)])
+    other_x, other_y = narrow.struct("x", [narrow.LONG]), narrow.struct("y", [narrow.LONG])
+    return [[p], [p, other_x], [e], [e, y], [t, y], [t, other_y, z], [t], [z, x], [x], [x], [y], [y]]
+
+
 #: Functions above whose programs ask what an undecided type meets, or may merge with.
 MEETING = (
     "met", "two_met", "told_apart", "just_before", "later", "captured_in_vain", "defined_besides", "pointers_twice",
+    "resolved_to_uncertain",
 )  # fmt: skip
 
 

@@ -85,7 +85,9 @@ def spread_classes(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> c
 @cython.nogil
 @cython.exceptval(check=False)
 def spread_in_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """By names that unit `u` defines, to classes of `a.watched`. Whether anything has changed."""
+    """By names that unit `u` defines, to classes of `a.watched`, but not by odd types for which no usual one is taken.
+    Whether anything has changed.
+    """
     p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     at: cython.size_t
     k: uint32_t
@@ -94,8 +96,8 @@ def spread_in_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: u
     f: Refs
     changed: cython.bint = False
     for at in range(a.watched.n):
-        c = p[a.watched.p[at]]
-        if c & APART or a.marks[c] & UNCERTAIN:
+        c = p[a.watched.p[at]] & CLASS_BITS
+        if a.marks[c] & UNCERTAIN or (p[a.watched.p[at]] & APART and not is_mixed(a, c)):
             continue
         refs_of(class_record(e.classes, c), cython.address(f))
         if not spend(a, 1 + f.n):
