@@ -9,15 +9,40 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import narrow
 from tests.builders.conflicts import Expr, Item, Unit
 from tests.builders.conflictswriter import image
 from tests.builders.everything import differences
-from tests.builders.narrow import LONG
-from tests.builders.narrow import struct as struct_of
-from tests.builders.near import struct
+from tests.builders.narrow import LONG, to
 
-ENUM: Expr = ("ptr", ("name", "enum", "g", 0))
-ENUM64: Item = ("enum", "g", 8, (("G", 0),))
+
+def struct(name: str, *types: Expr) -> Item:
+    return narrow.struct(name, list(types))
+
+
+#: Enumerations that merge although their classes differ: of 64 bits and declared; with and without content.
+ENUMS: dict[str, tuple[list[Item], Expr, Expr]] = {
+    "declared": ([("enum", "g", 8, (("G", 0),))], ("name", "enum", "g", 0), ("name", "enum", "g", 0)),
+    "empty": ([], ("enum", 4, (("G", 0),)), ("enum", 4, ())),
+}
+
+
+@pytest.mark.parametrize("which", ENUMS)
+def test_a_declaration_is_resolved_by_a_type_of_another_class(which: str, tmp_path: Path) -> None:
+    """The second `a` merges with the first, because of the enumeration they point to. This resolves the declaration of
+    `c` to the odd definition, before `b` comes with the usual one.
+    """
+    enumerations, first, second = ENUMS[which]
+    b = struct("b", to("c"), to("c"))
+    path = tmp_path / "program"
+    units: list[Unit] = [
+        [struct("a", ("ptr", first), to("c")), *enumerations, b],
+        [struct("a", ("ptr", second), to("c")), struct("c", LONG)],
+        [b, struct("c")],
+        [b, struct("c")],
+    ]
+    path.write_bytes(image(units))
+    assert differences(path) == []
 
 
 @pytest.mark.parametrize("first", ["declared", "defined"])
@@ -26,17 +51,14 @@ def test_a_type_whose_enumeration_is_declared_is_taken_for_one_of_another_class(
     type. So the two `s` are, too, and `z` is resolved to the odd definition before the `h` come.
     """
     path = tmp_path / "program"
-    p, s, h = struct_of("p", [ENUM]), struct("s", "z", "p"), struct("h", "z")
-    odd, usual = struct_of("z", [LONG]), struct("z")
-    units: list[Unit] = [[s, p], [s, p, ENUM64, odd]]
+    enumeration: Item = ("enum", "g", 8, (("G", 0),))
+    p, s, h = struct("p", ("ptr", ("name", "enum", "g", 0))), struct("s", to("z"), to("p")), struct("h", to("z"))
+    usual, odd = struct("z"), struct("z", LONG)
+    units: list[Unit] = [[s, p], [s, p, enumeration, odd]]
     if first == "defined":
         units.reverse()
     path.write_bytes(image([*units, [h], [h, usual], [usual]]))
     assert differences(path) == []
-
-
-DECLARED: Item = ("declare", "struct", "k")
-SECOND = struct_of("p", [("ptr", ("name", "struct", "k", 1))])
 
 
 @pytest.mark.parametrize("which", ["declaration", "definition"])
@@ -45,7 +67,34 @@ def test_a_name_that_a_unit_has_twice_is_declared_and_defined_there(which: str, 
     points to what it lacks. So the declaration is resolved to an odd definition, before the `h` come.
     """
     path = tmp_path / "program"
-    p, h, usual, odd = struct("p", "k"), struct("h", "k"), struct("k"), struct_of("k", [LONG])
-    lacking: list[Unit] = [[SECOND, odd, DECLARED], [p, odd]] if which == "declaration" else [[p], [p, odd, DECLARED]]
-    path.write_bytes(image([*lacking, [h], [h, usual], [usual], [usual]]))
+    declared: Item = ("declare", "struct", "k")
+    p, second, h = struct("p", to("k")), struct("p", to("k", 1)), struct("h", to("k"))
+    usual, odd = struct("k"), struct("k", LONG)
+    units: list[Unit] = [[second, odd, declared], [p, odd]] if which == "declaration" else [[p], [p, odd, declared]]
+    path.write_bytes(image([*units, [h], [h, usual], [usual], [usual]]))
+    assert differences(path) == []
+
+
+@pytest.mark.parametrize("second", [("struct", "a", 8, ()), ("declare", "struct", "a")], ids=["defined", "declared"])
+def test_a_name_that_is_there_twice_and_that_nothing_refers_to(second: Item, tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    a, b = struct("a"), struct("b", to("a"))
+    path.write_bytes(image([[a, b], [a, second], [a, b]]))
+    assert differences(path) == []
+
+
+def test_a_usual_type_is_met_by_a_wild_one(tmp_path: Path) -> None:
+    """The last unit has `k` twice. Through its `c`, it is compared with those of the units that define `j` and `i`:
+    with two, unless one was dropped. If only one is left, the reference asks whether both are identical: no.
+    """
+    path = tmp_path / "program"
+    c, d = struct("c", to("a"), to("j"), to("i")), struct("d", to("j"), to("i"))
+    g, i, j, k = struct("g", to("k")), struct("i", to("k")), struct("j", to("k")), struct("k", to("k"))
+    units: list[Unit] = [
+        *([g], [g, k]),
+        *([struct("a")] for _ in range(6)),
+        *([struct("a", LONG), c, d], [j, k], [i, k], [j, i, k, d]),
+        [c, j, struct("i", to("k", 1)), k, struct("k", to("k", 1)), struct("a", LONG)],
+    ]
+    path.write_bytes(image(units))
     assert differences(path) == []

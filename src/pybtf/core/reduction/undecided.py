@@ -410,9 +410,9 @@ def records_refer(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: ui
 @cython.nogil
 @cython.exceptval(check=False)
 def may_resolve(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Whether a type of unit `u` may resolve a declaration, or be taken for an odd type and resolve nothing, before the
-    event, by which it is resolved for sure. It may if some types of its class, usual or odd, have a slot declared, and
-    some have the usual definition.
+    """Whether a type of unit `u` may resolve a declaration, or be taken for an odd type and resolve nothing, in a unit
+    before that of the event, by which it is resolved for sure. It may if some types of its class, usual or odd, have a
+    slot declared, and some have the usual definition.
     """
     p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     at: cython.size_t
@@ -425,7 +425,7 @@ def may_resolve(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint
             continue
         for i in range(a.n_slots[c]):
             x = a.slots + a.slots_at[c] + i
-            if u <= a.event[x.to] and min(x.declared, x.odd_declared) != NO_UNIT:
+            if u < a.event[x.to] and min(x.declared, x.odd_declared) != NO_UNIT:
                 if min(x.defined, x.odd_usual) != NO_UNIT:
                     return True
     return False
