@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import pybtf
-from tests.builders import narrow, near
+from tests.builders import narrow, near, wild
 from tests.builders.conflicts import Expr, Item, Unit, program, used_directly, with_uses
 from tests.builders.conflictswriter import image
 from tests.builders.dwarfwriter import Die, die
@@ -62,6 +62,18 @@ def test_neighbours_of_programs_that_showed_a_rule(block: int, tmp_path: Path) -
     wrong = {}
     for seed in range(BLOCK * block, BLOCK * (block + 1)):
         path.write_bytes(image(near.program(seed)))
+        found = differences(path)
+        if found:
+            wrong[seed] = found
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_neighbours_of_programs_with_wild_types(block: int, tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    wrong = {}
+    for seed in range(BLOCK * block, BLOCK * (block + 1)):
+        path.write_bytes(image(wild.program(seed)))
         found = differences(path)
         if found:
             wrong[seed] = found

@@ -1,9 +1,10 @@
 """Thousands of programs with conflicting types: the result must be that of an encoding that drops no repeats.
 
-    python -m tools.compare.keeping --seeds 0:10000 [--narrow | --near] [--jobs 1 4] [-p 2] [--reference] [--shrink]
-                                    [--stop]
+    python -m tools.compare.keeping --seeds 0:10000 [--narrow | --near | --wild] [--jobs 1 4] [-p 2] [--reference]
+                                    [--shrink] [--stop]
 
-A seed is a program of `conflicts.py` (with --narrow, of `narrow.py`; with --near, of `near.py`), made in memory.
+A seed is a program of `conflicts.py` (with --narrow, of `narrow.py`; with --near, of `near.py`; with --wild, of
+`wild.py`), made in memory.
 `--reference` also compares the encoding that keeps everything with the reference. `--shrink` prints each failing
 program as data, reduced as far as it still fails. The exit status is 1 if anything differs or crashes.
 """
@@ -20,7 +21,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.builders import conflicts, narrow, near
+from tests.builders import conflicts, narrow, near, wild
 from tests.builders.conflicts import Unit
 from tests.builders.conflictswriter import image
 from tests.builders.everything import differences, encoded
@@ -39,6 +40,8 @@ def place() -> Path:
 def program(seed: int, options: argparse.Namespace) -> list[Unit]:
     if options.near:
         return near.program(seed)
+    if options.wild:
+        return wild.program(seed)
     return narrow.program(seed) if options.narrow else conflicts.program(seed)
 
 
@@ -142,6 +145,7 @@ def main() -> int:
     parser.add_argument("--seeds", default="0:10000", help="A:B, or one")
     parser.add_argument("--narrow", action="store_true", help="programs of very few names")
     parser.add_argument("--near", action="store_true", help="programs like those that have shown a rule")
+    parser.add_argument("--wild", action="store_true", help="programs with names twice, and enumerations declared")
     parser.add_argument("--jobs", type=int, nargs="+", default=[1], help="numbers of workers to encode with")
     parser.add_argument("-p", "--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--reference", action="store_true", help="compare with pahole as well")
