@@ -112,10 +112,21 @@ def resolved_to_uncertain() -> list[Unit]:
     return [[p], [p, other_x], [e], [e, y], [t, y], [t, other_y, z], [t], [z, x], [x], [x], [y], [y]]
 
 
+def resolved_in_vain() -> list[Unit]:
+    """The last `h` has its `k` defined, by which it may meet a usual `c`, and only then its own, which merges with the
+    odd one of the unit before. The `k` of that unit is declared. Two `p` could resolve it, but are uncertain: the `x`
+    of the first was resolved to the odd `x`.
+    """
+    a, c, e, h, k = struct("a"), struct("c", "a"), struct("e", "a"), struct("h", "k", "c"), struct("k", "c")
+    p, x, own = struct("p", "x", "k"), struct("x"), struct("a", "b")
+    use = ("use", ("ptr", ("const", ("name", "struct", "c", 0))))
+    return [[e], [e, a], [p], [p, struct("x", "b")], [p, x, k, c, a], [h, c, own], [h, k, c, use]]
+
+
 #: Functions above whose programs ask what an undecided type meets, or may merge with.
 MEETING = (
     "met", "two_met", "told_apart", "just_before", "later", "captured_in_vain", "defined_besides", "pointers_twice",
-    "resolved_to_uncertain",
+    "resolved_to_uncertain", "resolved_in_vain",
 )  # fmt: skip
 
 

@@ -193,8 +193,8 @@ def list_mentions(
 def look_into(
     e: cython.pointer[Encoder], a: cython.pointer[Analysis], q: cython.pointer[Questions], u: uint32_t
 ) -> cython.int:
-    """Notes in the mentions what unit `u` has of them. The entries of other types have been rewritten already. Nonzero:
-    no memory.
+    """Notes in the mentions what unit `u` has of them. Its entries have been rewritten already: odd types stand
+    apart, and so do those of uncertain classes. Nonzero: no memory.
     """
     t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
@@ -220,6 +220,7 @@ def look_into(
         i = a.watched.p[n]
         c = p[i] & CLASS_BITS
         at = a.users[c]
+        CHECK(p[i] & APART or not a.marks[c] & UNCERTAIN, "a type of an uncertain class does not stand apart")
         while at:
             if not spend(a, 1):
                 return 0
@@ -232,7 +233,8 @@ def look_into(
                 earliest(cython.address(x.any_declared), u)
             if definition:
                 earliest(cython.address(x.any_defined), u)
-            if not p[i] & APART and definition != MANY:
+            CHECK(p[i] & APART or definition != MANY, "a usual type refers to a name that its unit has twice")
+            if not p[i] & APART:
                 earliest(cython.address(x.defined) if definition else cython.address(x.declared), u)
     return 0
 
@@ -313,8 +315,7 @@ def answer(
         else:
             at = max(m.any_declared, m.any_defined)
         earliest(cython.address(x.first), at)
-        if not a.marks[m.of] & UNCERTAIN:
-            earliest(cython.address(x.sure), max(m.declared, m.defined))
+        earliest(cython.address(x.sure), max(m.declared, m.defined))
     for i in range(q.n_names):
         if conclude(e, a, cython.address(q.names[i])):
             return 1
