@@ -133,10 +133,19 @@ def tainted_by_way_of_another() -> list[Unit]:
     return [[x], [x, a], [a, t, z], [odd, t, ("use", to_t)], [c, z, t], [c, z, t, a, ("function", to_t)]]
 
 
+def met_through_a_pointer() -> list[Unit]:
+    """The last `t` may merge with either one. The `c` before it meets the first, by way of `q`; but the pointer to `q`
+    that stands between would be that of the fifth unit, which only declares `q`. No struct resolves the declaration.
+    """
+    a, c, q, t, x = struct("a"), struct("c", "q"), struct("q", "t"), struct("t", "a"), struct("x", "a")
+    odd, use, to_q = narrow.struct("a", [narrow.LONG]), ("use", narrow.to("t")), ("use", narrow.to("q"))
+    return [[x], [x, a], [a, t, use], [odd, t, use], [to_q], [c, q, t, a], [c, t, q, ("function", narrow.to("t"))]]
+
+
 #: Functions above whose programs ask what an undecided type meets, or may merge with.
 MEETING = (
     "met", "two_met", "told_apart", "just_before", "later", "captured_in_vain", "defined_besides", "pointers_twice",
-    "resolved_to_uncertain", "resolved_in_vain", "tainted_by_way_of_another",
+    "resolved_to_uncertain", "resolved_in_vain", "tainted_by_way_of_another", "met_through_a_pointer",
 )  # fmt: skip
 
 

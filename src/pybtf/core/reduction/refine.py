@@ -240,6 +240,7 @@ def place_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: 
     at: cython.size_t
     i: uint32_t
     c: uint32_t
+    a.odd[u] |= HAS_UNDECIDED
     if t.whole and note_met(e, a, u):
         return 1
     for at in range(a.watched.n):

@@ -10,7 +10,7 @@ cdef struct Name:
     uint32_t first              # the first unit by which a declaration may be resolved
     uint32_t sure               # the first one by which it surely is; NO_UNIT none
 
-cdef struct Mention:            # of a name by a compared class; first units in which its types ...
+cdef struct Mention:            # of a name by a class; first units in which its types ...
     uint32_t of
     uint32_t name               # number in `Questions.names`
     uint32_t next               # of the class, plus 1; 0 none

@@ -20,6 +20,11 @@ any two types of one class do so.
 - If two usual types of the class do so by then, the declaration is resolved: the later one goes to some type of the
   class, and all that come before it have the other.
 - In all other cases everything is kept.
+
+The first type of a class that is compared may refer to the name by something that is not, a pointer for instance. What
+stands for that may have the declaration instead of the definition, or the other way round. Until the declaration is
+resolved that makes a difference, too. If a unit asks in between, that of the first type is kept whole
+(`replace_stand_ins`).
 """
 
 import cython
@@ -180,8 +185,8 @@ def visit_references(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c:
 def list_mentions(
     e: cython.pointer[Encoder], a: cython.pointer[Analysis], q: cython.pointer[Questions], c: uint32_t
 ) -> cython.int:
-    """The names that are asked for and that class `c`, a compared one, mentions directly; `users` has the number of the
-    last of its mentions, plus 1. Nonzero: no memory.
+    """The names that are asked for and that class `c` mentions directly; `users` has the number of the last of its
+    mentions, plus 1. Nonzero: no memory.
     """
     to: uint32_t
     x: cython.pointer[Mention]
@@ -235,14 +240,14 @@ def look_into(
         return 1
     i = next_watched(q.asked, 1, p, 1, t.n_types)
     while i < t.n_types:
-        c = p[i] & CLASS_BITS
+        c = class_of_entry(e, a, p[i])
         if a.key[c] and a.users[a.key[c]]:
             meet(a, a.key[c], p[i])
         u32s_add(cython.address(a.watched), i)
         i = next_watched(q.asked, 1, p, i + 1, t.n_types)
     for n in range(a.watched.n):
         i = a.watched.p[n]
-        c = p[i] & CLASS_BITS
+        c = class_of_entry(e, a, p[i])
         at = a.users[c]
         CHECK(p[i] & APART or not a.marks[c] & UNCERTAIN, "a type of an uncertain class does not stand apart")
         while at:
@@ -286,6 +291,143 @@ def push_resolved(e: cython.pointer[Encoder], a: cython.pointer[Analysis], k: ui
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def may_stand(a: cython.pointer[Analysis], m: cython.pointer[Mention], declared: cython.bint) -> cython.bint:
+    """Whether what stands for the types of a class may have the name declared, or defined: the first of them is known,
+    unless it is the first of a variant, or of decided types.
+    """
+    this: uint32_t = m.declared if declared else m.defined
+    other: uint32_t = m.defined if declared else m.declared
+    if a.watch[m.of] & VARIES or is_mixed(a, m.of):
+        return this != NO_UNIT
+    return this < other
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_stood_in(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], q: cython.pointer[Questions], m: cython.pointer[Mention]
+) -> cython.int:
+    """Whether something that is not compared may stand between the first type of a compared class and the name that it
+    mentions, with the name declared instead of defined, or the other way round. Negative: no memory.
+    """
+    to: uint32_t
+    at: uint32_t
+    other: cython.pointer[Mention]
+    a.stamp += 1
+    a.todo.n = 0
+    if visit_references(e, a, m.of):
+        return -1
+    while a.todo.n:
+        a.todo.n -= 1
+        to = a.todo.p[a.todo.n]
+        if is_key(class_record(e.classes, to)) or is_compared(class_record(e.classes, to)):
+            continue
+        at = a.users[to]
+        while at:
+            if not spend(a, 1):
+                return 0
+            other = cython.address(q.mentions[at - 1])
+            at = other.next
+            if other.name == m.name and (
+                (may_stand(a, other, True) and may_stand(a, m, False))
+                or (may_stand(a, other, False) and may_stand(a, m, True))
+            ):
+                return 1
+        if visit_references(e, a, to):
+            return -1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def has_class(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t, c: uint32_t) -> cython.bint:
+    """Whether unit `u` has a type of class `c`."""
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
+    i: uint32_t
+    if not spend(a, t.n_types):
+        return True
+    for i in range(1, t.n_types):
+        if class_of_entry(e, a, e.class_list.p[t.classes + i]) == c:
+            return True
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_asked_between(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], m: cython.pointer[Mention], first: uint32_t, sure: uint32_t
+) -> cython.bint:
+    """Whether a unit after `first` asks for the name of a mention before it is surely resolved, and has such a type."""
+    i: cython.size_t
+    for i in range(0, a.met.n, 2):
+        if a.users[a.met.p[i]] == m.name + 1 and first < a.met.p[i + 1] <= sure:
+            if has_class(e, a, a.met.p[i + 1], m.of):
+                return True
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def replace_stand_ins(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], q: cython.pointer[Questions]
+) -> cython.int:
+    """Has units kept whole so that nothing of other units stands between their types and a name that is asked for. If
+    such a unit has undecided types, which it would have to ask for itself, everything is kept. Nonzero: no memory.
+    """
+    i: cython.size_t
+    first: uint32_t
+    found: cython.int
+    m: cython.pointer[Mention]
+    for i in range(q.n_mentions):
+        m = cython.address(q.mentions[i])
+        first = a.settled[m.of] if is_mixed(a, m.of) else min(m.declared, m.defined)
+        if not is_compared(class_record(e.classes, m.of)) or first == NO_UNIT or e.kept[first].whole:
+            continue
+        if not is_asked_between(e, a, m, first, q.names[m.name].sure):
+            continue
+        found = is_stood_in(e, a, q, m)
+        if found < 0:
+            return 1
+        if found and a.odd[first] & HAS_UNDECIDED:
+            a.tired = True
+        elif found:
+            e.kept[first].whole = True
+            if not u32s_push(cython.address(e.redo), first):
+                return 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def compare_numbers(x: cython.p_const_void, y: cython.p_const_void) -> cython.int:
+    p: uint32_t = cython.cast(cython.pointer[uint32_t], x)[0]
+    q: uint32_t = cython.cast(cython.pointer[uint32_t], y)[0]
+    return (p > q) - (p < q)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def order_redo(e: cython.pointer[Encoder]) -> cython.void:
+    """Lists each unit that is decoded again once, in order."""
+    i: cython.size_t
+    n: cython.size_t = 0
+    qsort(e.redo.p, e.redo.n, cython.sizeof(uint32_t), compare_numbers)
+    for i in range(e.redo.n):
+        if n == 0 or e.redo.p[n - 1] != e.redo.p[i]:
+            e.redo.p[n] = e.redo.p[i]
+            n += 1
+    e.redo.n = n
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def conclude(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: cython.pointer[Name]) -> cython.int:
     """What follows for a name that is asked for: nothing, that it is listed as resolved, or that everything is kept
     (`tired`). Nonzero: no memory.
@@ -324,8 +466,10 @@ def answer(
             q.asked[c] = 1
             c = a.next_member[c]
     for c in range(1, a.n):
-        if a.marks[c] & OCCURS and is_compared(class_record(e.classes, c)) and list_mentions(e, a, q, c):
+        if a.marks[c] & OCCURS and list_mentions(e, a, q, c):
             return 1
+    for c in range(a.n, cython.cast(uint32_t, e.classes.n)):
+        q.asked[c] = q.asked[class_of_entry(e, a, c)]
     for u in range(last):
         if look_into(e, a, q, u):
             return 1
@@ -334,12 +478,17 @@ def answer(
     for i in range(q.n_mentions):
         m = cython.address(q.mentions[i])
         x = cython.address(q.names[m.name])
+        if not is_compared(class_record(e.classes, m.of)):
+            continue
         if a.marks[m.of] & LOOSE:
             at = min(m.any_declared, m.any_defined)
         else:
             at = max(m.any_declared, m.any_defined)
         earliest(cython.address(x.first), at)
         earliest(cython.address(x.sure), max(m.declared, m.defined))
+    if replace_stand_ins(e, a, q):
+        return 1
+    order_redo(e)
     for i in range(q.n_names):
         if conclude(e, a, cython.address(q.names[i])):
             return 1
