@@ -123,16 +123,6 @@ def resolved_in_vain() -> list[Unit]:
     return [[e], [e, a], [p], [p, struct("x", "b")], [p, x, k, c, a], [h, c, own], [h, k, c, use]]
 
 
-def tainted_by_way_of_another() -> list[Unit]:
-    """The `c` of the last unit is compared with that of the unit before. They reach their `t` by way of `z`, which has
-    been there before. The last `t` is mapped to what the one before was: to the odd one.
-    """
-    a, c, t, x, z = struct("a"), struct("c", "z"), struct("t", "a"), struct("x", "a"), struct("z", "t")
-    to_t = narrow.to("t")
-    odd = narrow.struct("a", [narrow.LONG])
-    return [[x], [x, a], [a, t, z], [odd, t, ("use", to_t)], [c, z, t], [c, z, t, a, ("function", to_t)]]
-
-
 def met_through_a_pointer() -> list[Unit]:
     """The last `t` may merge with either one. The `c` before it meets the first, by way of `q`; but the pointer to `q`
     that stands between would be that of the fifth unit, which only declares `q`. No struct resolves the declaration.
@@ -145,7 +135,7 @@ def met_through_a_pointer() -> list[Unit]:
 #: Functions above whose programs ask what an undecided type meets, or may merge with.
 MEETING = (
     "met", "two_met", "told_apart", "just_before", "later", "captured_in_vain", "defined_besides", "pointers_twice",
-    "resolved_to_uncertain", "resolved_in_vain", "tainted_by_way_of_another", "met_through_a_pointer",
+    "resolved_to_uncertain", "resolved_in_vain", "met_through_a_pointer",
 )  # fmt: skip
 
 

@@ -81,38 +81,6 @@ def spread_leading(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: u
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def lead(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
-    """Gives the tint LEADING to the undecided types of unit `u`, which have a tint, and to all that reaches them there;
-    `forget_leading` is due.
-    """
-    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
-    i: uint32_t
-    c: uint32_t
-    for i in range(1, t.n_types):
-        c = e.class_list.p[t.classes + i] & CLASS_BITS
-        if a.tint[c] & UNDECIDED and a.watch[c] & COMPARED:
-            a.tint[c] |= LEADING
-    while spread_leading(e, a, u):
-        pass
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def forget_leading(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
-    """Takes that tint away."""
-    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
-    i: uint32_t
-    c: uint32_t
-    for i in range(1, t.n_types):
-        c = e.class_list.p[t.classes + i] & CLASS_BITS
-        a.tint[c] &= ~LEADING
-        a.tint[a.key[c]] &= ~LEADING
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def note_met(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
     """Notes the names by which unit `u` reaches its undecided types, which have a tint. Nonzero: no memory."""
     t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
@@ -120,14 +88,22 @@ def note_met(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_
     i: uint32_t
     c: uint32_t
     k: uint32_t
-    lead(e, a, u)
+    for i in range(1, t.n_types):
+        c = p[i] & CLASS_BITS
+        if a.tint[c] & UNDECIDED and a.watch[c] & COMPARED:
+            a.tint[c] |= LEADING
+    while spread_leading(e, a, u):
+        pass
     for i in range(1, t.n_types):
         c = p[i] & CLASS_BITS
         k = a.key[c]
         if k and a.marks[c] & FULL and a.tint[k] & LEADING and a.declared[k]:
             if not (u32s_push(cython.address(a.met), k) and u32s_push(cython.address(a.met), u)):
                 return 1
-    forget_leading(e, a, u)
+    for i in range(1, t.n_types):
+        c = p[i] & CLASS_BITS
+        a.tint[c] &= ~LEADING
+        a.tint[a.key[c]] &= ~LEADING
     return 0
 
 

@@ -14,7 +14,6 @@ the result. So a unit is kept whole in which
 - a usual type of a mixed class may resolve a declaration, or not, before something else is sure to (`may_resolve`);
 - a compared type that is kept refers to an undecided one; or it has odd ones of its class before, and refers to a type
   of a mixed class: what stands for that may not tell them apart (`firsts_need_unit`);
-- a compared type that stands for later ones reaches an undecided one (`firsts_lead`);
 - a variable, a tag or a function refers to an undecided one (`records_refer`).
 
 Undecided types of units that are whole, and what is not compared and refers to them, stand for no other.
@@ -37,7 +36,6 @@ from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT
 from cython.cimports.pybtf.core.model.function_state import State
 from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.odd_types import add_user, give, pass_on
-from cython.cimports.pybtf.core.reduction.resolved import forget_leading, lead
 from cython.cimports.pybtf.core.reduction.separate import (
     SLOTS_IN_MASK,
     defined_slots,
@@ -439,12 +437,10 @@ def may_resolve(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def taint(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
+def taint(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
     """Taints the classes of those types of unit `u`, a disturbed one, with which others are compared later: the first
-    usual ones; and those that are kept for themselves, but only for units with such types. Whether there are some of
-    the former.
+    usual ones; and those that are kept for themselves, but only for units with such types.
     """
-    found: cython.bint = False
     n: uint32_t = e.kept[u].n_types
     p: cython.pointer[cython.const[uint32_t]] = e.class_list.p + e.kept[u].classes
     i: uint32_t = next_watched(a.watch, REACHING, p, 1, n)
@@ -455,30 +451,7 @@ def taint(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
             a.watch[c] |= TAINTED_ODD
         elif first_usual(e, a, c) >= u and not is_captured(a, c, u):
             a.watch[c] |= TAINTED
-            found = True
         i = next_watched(a.watch, REACHING, p, i + 1, n)
-    return found
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def firsts_lead(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Whether a type of unit `u` for which its class has been tainted reaches an undecided type there. What is compared
-    with it later may be mapped to what that was. So it must not lead to what stands for that.
-    """
-    n: uint32_t = e.kept[u].n_types
-    p: cython.pointer[cython.const[uint32_t]] = e.class_list.p + e.kept[u].classes
-    i: uint32_t = next_watched(a.watch, TAINTED, p, 1, n)
-    found: cython.bint = False
-    c: uint32_t
-    lead(e, a, u)
-    while i < n and not found:
-        c = p[i] & CLASS_BITS
-        found = not p[i] & APART and a.tint[c] & LEADING and first_usual(e, a, c) >= u and not is_captured(a, c, u)
-        i = next_watched(a.watch, TAINTED, p, i + 1, n)
-    forget_leading(e, a, u)
-    return found
 
 
 @cython.cfunc
@@ -530,6 +503,6 @@ def decide(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t)
         new = new or comes_too_early(e, a, u)
     # From here on, of this one as well.
     note_unit(e, a, u)
-    if found and taint(e, a, u):
-        new = new or firsts_lead(e, a, u)
+    if found:
+        taint(e, a, u)
     return new or may_resolve(e, a, u) or firsts_need_unit(e, a, u, found) or (found and records_refer(e, a, u))
