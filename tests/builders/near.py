@@ -132,10 +132,20 @@ def met_through_a_pointer() -> list[Unit]:
     return [[x], [x, a], [a, t, use], [odd, t, use], [to_q], [c, q, t, a], [c, t, q, ("function", narrow.to("t"))]]
 
 
+def settled_after_captured() -> list[Unit]:
+    """The first usual `g` declares `k`, and merges with the odd one before it; the next defines it, and merges with
+    neither. So `k` is not resolved when the last unit meets its declaration.
+    """
+    a, c, e, g = struct("a"), struct("c", "a"), struct("e", "a"), struct("g", "a", "k")
+    h, k = struct("h", "k", "c"), struct("k", "c")
+    own, use = struct("a", "b"), ("use", ("ptr", ("const", ("name", "struct", "c", 0))))
+    return [[e], [e, a], [a], [own, g], [g], [g, a, k, c], [h, c, own], [h, k, c, use]]
+
+
 #: Functions above whose programs ask what an undecided type meets, or may merge with.
 MEETING = (
     "met", "two_met", "told_apart", "just_before", "later", "captured_in_vain", "defined_besides", "pointers_twice",
-    "resolved_to_uncertain", "resolved_in_vain", "met_through_a_pointer",
+    "resolved_to_uncertain", "resolved_in_vain", "met_through_a_pointer", "settled_after_captured",
 )  # fmt: skip
 
 

@@ -239,7 +239,8 @@ def look_into(
             if definition:
                 earliest(cython.address(x.any_defined), u)
             CHECK(p[i] & APART or definition != MANY, "a usual type refers to a name that its unit has twice")
-            if not p[i] & APART:
+            # Before the settled one there are captured types, to none of which that goes.
+            if not p[i] & APART and (not a.watch[c] & COMPARED or not is_mixed(a, c) or a.settled[c] <= u):
                 earliest(cython.address(x.defined) if definition else cython.address(x.declared), u)
     return 0
 
