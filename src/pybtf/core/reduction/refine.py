@@ -28,7 +28,7 @@ from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.class_table import class_intern
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, KeptUnit
 from cython.cimports.pybtf.core.reduction.analysis import *
-from cython.cimports.pybtf.core.reduction.resolved import list_resolved, note_met
+from cython.cimports.pybtf.core.reduction.resolved import compare_numbers, list_resolved, note_met
 from cython.cimports.pybtf.core.reduction.restore import RESTORE_MEMORY, RESTORE_NOT, RESTORED, restore
 from cython.cimports.pybtf.core.reduction.separate import check_slot, is_mixed
 from cython.cimports.pybtf.core.reduction.undecided import decide, is_captured, prepare
@@ -357,17 +357,8 @@ def rewrite_plain(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: ui
         if x.defined[defined] == u and note_first(e, a, c, p[i], i, u):
             return 1
     if n and a.more.n > n:
-        qsort(a.more.p, a.more.n, cython.sizeof(uint32_t), compare_ids)
+        qsort(a.more.p, a.more.n, cython.sizeof(uint32_t), compare_numbers)
     return 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def compare_ids(x: cython.p_const_void, y: cython.p_const_void) -> cython.int:
-    p: uint32_t = cython.cast(cython.pointer[uint32_t], x)[0]
-    q: uint32_t = cython.cast(cython.pointer[uint32_t], y)[0]
-    return (p > q) - (p < q)
 
 
 @cython.cfunc
