@@ -339,6 +339,8 @@ def is_asked_between(
 ) -> cython.bint:
     """Whether a unit after `first` asks for the name of a mention before it is surely resolved, and has such a type."""
     i: cython.size_t
+    if not spend(a, a.met.n // 2):
+        return False
     for i in range(0, a.met.n, 2):
         if a.users[a.met.p[i]] == m.name + 1 and first < a.met.p[i + 1] <= sure:
             if has_class(e, a, a.met.p[i + 1], m.of):
