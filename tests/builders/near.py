@@ -142,10 +142,28 @@ def settled_after_captured() -> list[Unit]:
     return [[e], [e, a], [a], [own, g], [g], [g, a, k, c], [h, c, own], [h, k, c, use]]
 
 
+def met_by_way_of_another() -> list[Unit]:
+    """The `c` of the last unit is compared with that of the unit before. They reach their `t` by way of `z`, of which
+    the third unit has the first. The last `t` is mapped to what the one before was: to the odd one.
+    """
+    a, c, t, x, z = struct("a"), struct("c", "z"), struct("t", "a"), struct("x", "a"), struct("z", "t")
+    odd, to_t = narrow.struct("a", [narrow.LONG]), narrow.to("t")
+    return [[x], [x, a], [a, t, z], [odd, t, ("use", to_t)], [t, z, c], [c, z, t, a, ("function", to_t)]]
+
+
+def met_by_way_of_two() -> list[Unit]:
+    """Twice that: the `t` of the last unit but one is mapped to what that of the fifth unit was, by way of `d`."""
+    a, c, d, t, x = struct("a"), struct("c", "z"), struct("d", "y"), struct("t", "a"), struct("x", "a")
+    odd, to_t, y, z = narrow.struct("a", [narrow.LONG]), narrow.to("t"), struct("y", "t"), struct("z", "t")
+    last = [c, z, t, a, ("function", to_t)]
+    return [[x], [x, a], [a, t, y, z], [odd, t, ("use", to_t)], [t, y, d], [d, y, t, a, z, c], last]
+
+
 #: Functions above whose programs ask what an undecided type meets, or may merge with.
 MEETING = (
     "met", "two_met", "told_apart", "just_before", "later", "captured_in_vain", "defined_besides", "pointers_twice",
     "resolved_to_uncertain", "resolved_in_vain", "met_through_a_pointer", "settled_after_captured",
+    "met_by_way_of_another", "met_by_way_of_two",
 )  # fmt: skip
 
 

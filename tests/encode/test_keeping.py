@@ -96,10 +96,11 @@ def test_names_that_are_resolved_anyway_are_not_asked_for(tmp_path: Path) -> Non
     assert pybtf.encode(path).report.repeats.units_whole == 3
 
 
-def test_neighbours_of_one_that_defines_a_name_besides(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["defined_besides", "met_by_way_of_two"])
+def test_neighbours_of_others_that_meet(name: str, tmp_path: Path) -> None:
     path = tmp_path / "program"
     for seed in range(200):
-        path.write_bytes(image(near.neighbour(near.defined_besides(), random.Random(seed))))
+        path.write_bytes(image(near.neighbour(getattr(near, name)(), random.Random(seed))))
         assert (seed, differences(path)) == (seed, [])
 
 

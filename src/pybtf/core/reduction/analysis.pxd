@@ -57,7 +57,7 @@ cdef enum:                      # marks of a class or a key
 
 cdef enum:                      # tints of a class in the unit at hand, while the class list is rewritten
     UNDECIDED = 1               # usual types that may be taken for odd ones; what is not compared and refers to them
-    LEADING = 2                 # in resolved.py, of a class or key: it reaches a compared one of these
+    LEADING = 2                 # in leading.py, of a class or key: it reaches a compared one of these
 
 cdef enum:                      # of a class: what is to be done where a unit has a type of it
     WATCHED = 1                 # its entry may change, or decides something
@@ -129,7 +129,9 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     U32s watched                # of the unit at hand, small ids of types that something has to be asked of
     U32s tracked                # ... of types that are tracked
     U32s plain                  # ... of those of which only the variant is asked for
-    U32s met                    # keys, each with a unit: see resolved.py
+    U32s met                    # keys, each with a unit that asks for it: see leading.py
+    U32s partners               # of leading.py: pairs of a unit and a class
+    U32s late                   # ... units that are to be kept whole for these
     U32s firsts                 # of refine.py, by class or variant: the first unit with a type that stands for others
     U32s more                   # ... of the unit at hand: small ids of such types that append_unit.py has dropped
     U32s scratch                # ... in work: a record

@@ -15,6 +15,8 @@ In a kernel with Rust code, half of all entries are pointers and the like that m
 is asked of them. So these have a list of their own (`a.plain`), and other classes are passed over as soon as no
 question is left: where a class has no odd type, only the first of its types matters.
 
+Some units turn out to be needed whole only when later ones have been rewritten (`keep_late`).
+
 From now on, the first type of each number in the list is kept and stands for the others; types that stand apart are
 kept, too. Where this is more than append_unit.py has kept, it is made from the classes (restore.py), or the unit is
 decoded again.
@@ -28,10 +30,11 @@ from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.class_table import class_intern
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, KeptUnit
 from cython.cimports.pybtf.core.reduction.analysis import *
-from cython.cimports.pybtf.core.reduction.resolved import compare_numbers, list_resolved, note_met
+from cython.cimports.pybtf.core.reduction.leading import list_late, note_leading
+from cython.cimports.pybtf.core.reduction.resolved import compare_numbers, list_resolved
 from cython.cimports.pybtf.core.reduction.restore import RESTORE_MEMORY, RESTORE_NOT, RESTORED, restore
 from cython.cimports.pybtf.core.reduction.separate import check_slot, is_mixed
-from cython.cimports.pybtf.core.reduction.undecided import decide, is_captured, prepare
+from cython.cimports.pybtf.core.reduction.undecided import decide, disturb, is_captured, prepare, tint_users
 from cython.cimports.pybtf.core.reduction.unit_names import contest, watch
 from cython.cimports.pybtf.core.support.check import CHECK, CHECKED
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_push, u32s_reserve
@@ -232,8 +235,8 @@ def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
 @cython.nogil
 @cython.exceptval(check=False)
 def place_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
-    """If unit `u` is whole, has all stand apart that has the tint of undecided types, and resolved.py note the names by
-    which these are reached. Takes the tint away. Nonzero: no memory.
+    """If unit `u` is whole, has all stand apart that has the tint of undecided types, and leading.py note what leads to
+    these. Takes the tint away. Nonzero: no memory.
     """
     t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
@@ -241,7 +244,7 @@ def place_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: 
     i: uint32_t
     c: uint32_t
     a.odd[u] |= HAS_UNDECIDED
-    if t.whole and note_met(e, a, u):
+    if t.whole and note_leading(e, a, u):
         return 1
     for at in range(a.watched.n):
         i = a.watched.p[at]
@@ -404,6 +407,67 @@ def refine_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def check_late(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
+    """Asserts that none of the undecided types of unit `u`, the one at hand, stands for others."""
+    p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
+    at: cython.size_t
+    c: uint32_t
+    if CHECKED:
+        for at in range(a.watched.n):
+            c = p[a.watched.p[at]]
+            if not c & APART and a.tint[c]:
+                c = known_variant(e, a, c) if a.watch[c] & VARIES else c
+                CHECK(c < a.firsts.n and a.firsts.p[c] < u, "what stands apart late has stood for others")
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def keep_late(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
+    """Has unit `u` kept whole, which has been rewritten as one that is not. Nonzero: no memory.
+
+    Undecided types then stand apart, and what is not compared and refers to them. None of these stands for others, or
+    the unit would be whole. So nothing changes for other units.
+    """
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
+    p: cython.pointer[uint32_t] = e.class_list.p + t.classes
+    i: uint32_t
+    for i in range(1, t.n_types):
+        p[i] = class_of_entry(e, a, p[i]) | (p[i] & APART)
+    if watch(e, a, u):
+        return 1
+    t.whole = True
+    if disturb(e, a, u):
+        tint_users(e, a, u)
+    check_late(e, a, u)
+    if set_apart(e, a, u) and place_undecided(e, a, u):
+        return 1
+    a.more.n = 0
+    return rewrite(e, a, u) or rewrite_plain(e, a, u) or not u32s_push(cython.address(e.redo), u)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def keep_partners(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+    """Has units kept whole whose types lead to undecided ones, as those that are compared with them do (leading.py).
+    Nonzero: no memory.
+    """
+    i: cython.size_t
+    changed: cython.bint = True
+    while changed:
+        if list_late(e, a):
+            return 1
+        for i in range(a.late.n):
+            if keep_late(e, a, a.late.p[i]):
+                return 1
+        changed = a.late.n > 0
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def refine(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
     """Rewrites the class list, and `e.first_unit` with it; fills `e.redo` and `e.resolved`. See above. Nonzero: no
     memory.
@@ -415,6 +479,8 @@ def refine(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
     for u in range(e.n_kept):
         if refine_unit(e, a, u):
             return 1
+    if keep_partners(e, a):
+        return 1
     if list_resolved(e, a):
         return 1
     kept_before = e.first_unit

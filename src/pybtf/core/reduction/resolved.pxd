@@ -27,5 +27,4 @@ cdef struct Questions:
     uint8_t *asked              # by class or variant: it mentions, declares or defines a name that is asked for
 
 cdef int compare_numbers(const void *x, const void *y) noexcept nogil
-cdef int note_met(Encoder *e, Analysis *a, uint32_t u) noexcept nogil
 cdef int list_resolved(Encoder *e, Analysis *a) noexcept nogil

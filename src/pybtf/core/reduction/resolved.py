@@ -32,7 +32,7 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, qsort
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.classes.class_record import *
-from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, KeptUnit
+from cython.cimports.pybtf.core.encode.encoder import APART, NO_UNIT, Encoder, KeptUnit
 from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.resolved import *
 from cython.cimports.pybtf.core.reduction.separate import earliest, is_mixed
@@ -42,72 +42,6 @@ from cython.cimports.pybtf.core.support.memory import U32s, grow, u32s_add, u32s
 
 EFFORT_OF_VISIT = cython.declare(uint64_t, 4)  # steps: many classes may lead to one long chain, all over memory
 EFFORT_OF_MENTION = cython.declare(uint64_t, 64)  # steps that one counts as, because it takes memory
-
-
-# ---- one unit -----------------------------------------------------------------------------------------------------
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def spread_leading(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Gives the tint to what refers to something that has it. Whether anything has changed."""
-    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
-    i: uint32_t
-    k: uint32_t
-    c: uint32_t
-    tint: uint8_t
-    f: Refs
-    changed: cython.bint = False
-    for i in range(1, t.n_types):
-        c = e.class_list.p[t.classes + i] & CLASS_BITS
-        if not a.tint[c] & LEADING:
-            refs_of(class_record(e.classes, c), cython.address(f))
-            if not spend(a, 1 + f.n):
-                return False
-            tint = a.tint[f.third]
-            for k in range(f.n):
-                tint |= a.tint[f.first[k * f.step + 1]]
-            if not tint & LEADING:
-                continue
-            a.tint[c] |= LEADING
-            changed = True
-        if a.key[c] and a.marks[c] & FULL and not a.tint[a.key[c]] & LEADING:
-            a.tint[a.key[c]] |= LEADING
-            changed = True
-    return changed
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def note_met(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
-    """Notes the names by which unit `u` reaches its undecided types, which have a tint. Nonzero: no memory."""
-    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
-    p: cython.pointer[uint32_t] = e.class_list.p + t.classes
-    i: uint32_t
-    c: uint32_t
-    k: uint32_t
-    for i in range(1, t.n_types):
-        c = p[i] & CLASS_BITS
-        if a.tint[c] & UNDECIDED and a.watch[c] & COMPARED:
-            a.tint[c] |= LEADING
-    while spread_leading(e, a, u):
-        pass
-    for i in range(1, t.n_types):
-        c = p[i] & CLASS_BITS
-        k = a.key[c]
-        if k and a.marks[c] & FULL and a.tint[k] & LEADING and a.declared[k]:
-            if not (u32s_push(cython.address(a.met), k) and u32s_push(cython.address(a.met), u)):
-                return 1
-    for i in range(1, t.n_types):
-        c = p[i] & CLASS_BITS
-        a.tint[c] &= ~LEADING
-        a.tint[a.key[c]] &= ~LEADING
-    return 0
-
-
-# ---- all units ----------------------------------------------------------------------------------------------------
 
 
 @cython.cfunc
@@ -134,8 +68,7 @@ def list_names(a: cython.pointer[Analysis], q: cython.pointer[Questions]) -> cyt
             q.n_names += 1
             a.users[k] = q.n_names
         x = cython.address(q.names[a.users[k] - 1])
-        CHECK(u >= x.last, "units do not ask in order")
-        x.last = u
+        x.last = max(x.last, u)
     return 0
 
 
@@ -467,7 +400,6 @@ def answer(
         earliest(cython.address(x.sure), max(m.declared, m.defined))
     if replace_stand_ins(e, a, q):
         return 1
-    order_redo(e)
     for i in range(q.n_names):
         if conclude(e, a, cython.address(q.names[i])):
             return 1
@@ -478,7 +410,7 @@ def answer(
 @cython.nogil
 @cython.exceptval(check=False)
 def list_met(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """Finds out what the names that `note_met` has noted of all units ask for. Nonzero: no memory."""
+    """Finds out what the names that leading.py has noted of all units ask for. Nonzero: no memory."""
     q: Questions
     failed: cython.int
     if a.met.n == 0:
@@ -517,6 +449,7 @@ def list_resolved(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cy
             return 1
     if list_met(e, a):
         return 1
+    order_redo(e)
     if e.resolved.n:
         qsort(e.resolved.p, e.resolved.n // 3, 3 * cython.sizeof(uint32_t), compare_units)
     return 0

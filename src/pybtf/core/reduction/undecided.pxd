@@ -7,3 +7,5 @@ from pybtf.core.reduction.analysis cimport Analysis
 cdef int prepare(Encoder *e, Analysis *a) noexcept nogil
 cdef bint is_captured(Analysis *a, uint32_t c, uint32_t u) noexcept nogil
 cdef bint decide(Encoder *e, Analysis *a, uint32_t u) noexcept nogil
+cdef bint disturb(Encoder *e, Analysis *a, uint32_t u) noexcept nogil
+cdef bint tint_users(Encoder *e, Analysis *a, uint32_t u) noexcept nogil

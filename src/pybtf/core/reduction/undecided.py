@@ -39,7 +39,9 @@ from cython.cimports.pybtf.core.reduction.odd_types import add_user, give, pass_
 from cython.cimports.pybtf.core.reduction.separate import (
     SLOTS_IN_MASK,
     defined_slots,
+    first_usual,
     is_mixed,
+    may_be_undecided,
     told_apart,
 )
 from cython.cimports.pybtf.core.reduction.unit_names import contest, next_watched
@@ -149,19 +151,6 @@ def decided_slots(a: cython.pointer[Analysis], c: uint32_t) -> uint64_t:
         if to and a.watch[to] & COMPARED and not a.tint[to] & UNDECIDED:
             mask |= cython.cast(uint64_t, 1) << i
     return mask
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def may_be_undecided(a: cython.pointer[Analysis], entry: uint32_t, u: uint32_t) -> cython.bint:
-    """Whether this is a usual type of a mixed class, and some unit up to `u` has odd types of it. Otherwise no question
-    arises.
-    """
-    if entry & APART or not a.watch[entry] & COMPARED or u < a.first_odd[entry]:
-        return False
-    return is_mixed(a, entry) and not a.marks[entry] & UNCERTAIN
 
 
 @cython.cfunc
@@ -342,15 +331,6 @@ def needs_own_targets(a: cython.pointer[Analysis], entry: uint32_t, u: uint32_t)
         if to and a.watch[to] & COMPARED and is_mixed(a, to):
             return True
     return False
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def first_usual(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> uint32_t:
-    """The unit with the usual type that stands for others of class `c`; NO_UNIT: it is still to come."""
-    return a.settled[c] if a.marks[c] & ODD else e.first_unit.p[c]
 
 
 @cython.cfunc

@@ -1,0 +1,214 @@
+"""What leads to undecided types, in units that are kept whole for them.
+
+Undecided types (undecided.py) that are kept are compared in their own turn, and wherever a comparison meets them on its
+way. What it meets on the other side must then be what it would be if everything was kept. Two things can be in the way:
+
+- a declaration where the unit defines the name. The names by which undecided types are reached are noted for
+  resolved.py (`note_names`);
+- a type of another unit. A comparison begins at the first type of a class, whose unit has types of its own on the way
+  down. If these are dropped, what stands for them leads to the settled type, instead of one that may be undecided in
+  that unit. So that unit is kept whole, too (`note_partners`, `list_late`): it comes before, and is known only now.
+
+A unit that is kept whole late has undecided types of its own, for which all this is asked again.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint8_t, uint32_t
+from cython.cimports.libc.stdlib import qsort
+from cython.cimports.pybtf.core.classes.class_record import *
+from cython.cimports.pybtf.core.encode.encoder import APART, Encoder, KeptUnit
+from cython.cimports.pybtf.core.reduction.analysis import *
+from cython.cimports.pybtf.core.reduction.separate import first_usual, may_be_undecided
+from cython.cimports.pybtf.core.support.memory import U32s, u32s_push
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def class_in_unit(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], t: cython.pointer[KeptUnit], i: uint32_t
+) -> uint32_t:
+    """The class of type `i` of a unit, whose entries may have been rewritten."""
+    return class_of_entry(e, a, e.class_list.p[t.classes + i])
+
+
+# ---- what leads to undecided types --------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def spread_leading(e: cython.pointer[Encoder], a: cython.pointer[Analysis], t: cython.pointer[KeptUnit]) -> cython.bint:
+    """Gives the tint to what refers to something that has it. Whether anything has changed."""
+    i: uint32_t
+    k: uint32_t
+    c: uint32_t
+    tint: uint8_t
+    f: Refs
+    changed: cython.bint = False
+    for i in range(1, t.n_types):
+        c = class_in_unit(e, a, t, i)
+        if not a.tint[c] & LEADING:
+            refs_of(class_record(e.classes, c), cython.address(f))
+            if not spend(a, 1 + f.n):
+                return False
+            tint = 0
+            for k in range(f.n + 1):
+                tint |= a.tint[reference(cython.address(f), k)]
+            if not tint & LEADING:
+                continue
+            a.tint[c] |= LEADING
+            changed = True
+        if a.key[c] and a.marks[c] & FULL and not a.tint[a.key[c]] & LEADING:
+            a.tint[a.key[c]] |= LEADING
+            changed = True
+    return changed
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def lead(e: cython.pointer[Encoder], a: cython.pointer[Analysis], t: cython.pointer[KeptUnit]) -> cython.void:
+    """Gives the tint LEADING to the compared types of a unit that have the tint UNDECIDED, and to all that reaches them
+    there; `forget_leading` is due.
+    """
+    i: uint32_t
+    c: uint32_t
+    for i in range(1, t.n_types):
+        c = class_in_unit(e, a, t, i)
+        if a.tint[c] & UNDECIDED and a.watch[c] & COMPARED:
+            a.tint[c] |= LEADING
+    while spread_leading(e, a, t):
+        pass
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def forget_leading(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], t: cython.pointer[KeptUnit]
+) -> cython.void:
+    """Takes that tint away."""
+    i: uint32_t
+    c: uint32_t
+    for i in range(1, t.n_types):
+        c = class_in_unit(e, a, t, i)
+        a.tint[c] &= ~LEADING
+        a.tint[a.key[c]] &= ~LEADING
+
+
+# ---- units that are kept whole ------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def note_names(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
+    """Notes the names by which undecided types of unit `u` are reached. Nonzero: no memory."""
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
+    i: uint32_t
+    c: uint32_t
+    k: uint32_t
+    for i in range(1, t.n_types):
+        c = class_in_unit(e, a, t, i)
+        k = a.key[c]
+        if k and a.marks[c] & FULL and a.tint[k] & LEADING and a.declared[k]:
+            if not (u32s_push(cython.address(a.met), k) and u32s_push(cython.address(a.met), u)):
+                return 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def note_partners(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
+    """Notes the first types of other units with which those of unit `u` are compared that reach undecided types, where
+    the first ones may, too. Nonzero: no memory.
+    """
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
+    i: uint32_t
+    c: uint32_t
+    first: uint32_t
+    partners: cython.pointer[U32s] = cython.address(a.partners)
+    for i in range(1, t.n_types):
+        c = class_in_unit(e, a, t, i)
+        if not a.tint[c] & LEADING or not a.watch[c] & TAINTED:
+            continue
+        first = first_usual(e, a, c)
+        if first < u and not e.kept[first].whole:
+            if not (u32s_push(partners, first) and u32s_push(partners, c)):
+                return 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def note_leading(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
+    """Notes what leads to the undecided types of unit `u`, which is kept whole; these have a tint. Nonzero: no
+    memory.
+    """
+    failed: cython.bint
+    lead(e, a, cython.address(e.kept[u]))
+    failed = note_names(e, a, u) or note_partners(e, a, u)
+    forget_leading(e, a, cython.address(e.kept[u]))
+    return failed
+
+
+# ---- units that are kept whole for others -------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def lead_to_doubtful(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
+    """As `lead`, to all types of unit `u` that may be undecided, which is not kept whole yet."""
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
+    i: uint32_t
+    c: uint32_t
+    for i in range(1, t.n_types):
+        c = class_in_unit(e, a, t, i)
+        if may_be_undecided(a, c | (e.class_list.p[t.classes + i] & APART), u):
+            a.tint[c] |= UNDECIDED
+    lead(e, a, t)
+    for i in range(1, t.n_types):
+        a.tint[class_in_unit(e, a, t, i)] &= ~UNDECIDED
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def compare_pairs(x: cython.p_const_void, y: cython.p_const_void) -> cython.int:
+    p: cython.pointer[cython.const[uint32_t]] = cython.cast(cython.pointer[cython.const[uint32_t]], x)
+    q: cython.pointer[cython.const[uint32_t]] = cython.cast(cython.pointer[cython.const[uint32_t]], y)
+    if p[0] != q[0]:
+        return (p[0] > q[0]) - (p[0] < q[0])
+    return (p[1] > q[1]) - (p[1] < q[1])
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def list_late(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+    """Lists in `a.late` the units that are to be kept whole because of what `note_partners` has noted since the last
+    call. Nonzero: no memory.
+    """
+    n: cython.size_t = 0
+    u: uint32_t
+    found: cython.bint
+    a.late.n = 0
+    if a.partners.n:
+        qsort(a.partners.p, a.partners.n // 2, 2 * cython.sizeof(uint32_t), compare_pairs)
+    while n < a.partners.n and spend(a, e.kept[a.partners.p[n]].n_types):
+        u = a.partners.p[n]
+        lead_to_doubtful(e, a, u)
+        found = False
+        while n < a.partners.n and a.partners.p[n] == u:
+            found |= (a.tint[a.partners.p[n + 1]] & LEADING) != 0
+            n += 2
+        forget_leading(e, a, cython.address(e.kept[u]))
+        if found and not e.kept[u].whole and not u32s_push(cython.address(a.late), u):
+            return 1
+    a.partners.n = 0
+    return 0
