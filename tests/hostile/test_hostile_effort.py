@@ -18,7 +18,7 @@ import pytest
 import pybtf
 from pybtf.core.dedup.dedup import dedup_btf
 from pybtf.errors import InputError, NothingToEncode
-from tests.builders import near
+from tests.builders import narrow, near
 from tests.builders.conflictswriter import Writer, image, written
 from tests.builders.dedup_lists import FUNC_PROTO, INT32, A, B, C, enum, pointer, raw, record, struct_of
 from tests.builders.dwarfwriter import uleb
@@ -150,6 +150,31 @@ def reaching(count: int) -> bytes:
     return image([*others, row + last])
 
 
+def partners(count: int) -> bytes:
+    """A unit with thousands of undecided types and the first `b`, which other units have, too. These turn out to be
+    kept whole one after the other, from the last to the first. Each time it is asked whether that unit is as well.
+    """
+    a, t, x, b, q = (near.struct(*each) for each in ("a", "ta", "xa", "bq", "qt"))
+    odd, to_t = narrow.struct("a", [narrow.LONG]), narrow.to("t")
+    y = [near.struct(f"y{n}", "t") for n in range(count)]
+    d = [near.struct(f"d{n}", f"y{n}") for n in range(count)]
+    many = [narrow.struct(f"w{n}", [("name", "struct", "a", 0)]) for n in range(36_000)]
+    first = [[x], [x, a], [a, t, q, *y, *many], [odd, t, ("use", to_t), *many], [t, b, *many]]
+    row = [[t, y[0], d[0], b, q]]
+    row += [[d[n - 1], y[n - 1], t, a, y[n], d[n], b, q] for n in range(1, count)]
+    return image([*first, *row, [d[-1], y[-1], t, a, b, q, ("function", to_t)]])
+
+
+def asked_for(count: int) -> bytes:
+    """As in `mentions`, but each struct leads to one name, which is resolved early. For each of them, all that ask are
+    looked at.
+    """
+    *others, last = near.met()
+    asked = [near.struct(f"n{n}", "g") for n in range(count)]
+    leading = [near.struct(f"s{n}", f"n{n}") for n in range(count)]
+    return image([*others, leading, [*asked, *leading], last + asked])
+
+
 def uncertain(count: int) -> bytes:
     """`x` is uncertain: it has an odd `a` first, then any. So are structs in a row, of which the last points to it. One
     class has many members, and each pass through all classes finds one more.
@@ -166,6 +191,7 @@ def uncertain(count: int) -> bytes:
     w.null()
     w.end()
     return written(w)
+
 
 def by_prototype(w: RawDwarf, structs: int, *to: int) -> None:
     """Many structs that point to a prototype. Through it, each mentions all of these types directly."""
@@ -246,6 +272,8 @@ def slots_of_units(structs: int) -> bytes:
         (told_apart, 600),
         (mentions, 1500),
         (reaching, 11_000),
+        (partners, 4600),
+        (asked_for, 14_500),
         (uncertain, 3400),
         (different_ways, 68),
         (slots_of_units, 2000),
