@@ -143,13 +143,6 @@ def mentions(count: int) -> bytes:
     return written(w)
 
 
-def reaching(count: int) -> bytes:
-    """Many structs in a row, of which the last points to an undecided type. Each pass through them finds one more."""
-    *others, last = near.met()
-    row = [near.struct(f"n{n}", f"n{n - 1}" if n else "g") for n in range(count, -1, -1)]
-    return image([*others, row + last])
-
-
 def partners(count: int) -> bytes:
     """A unit with thousands of undecided types and the first `b`, which other units have, too. These turn out to be
     kept whole one after the other, from the last to the first. Each time it is asked whether that unit is as well.
@@ -271,8 +264,7 @@ def slots_of_units(structs: int) -> bytes:
         (arrays_of_namesakes, 2200),
         (told_apart, 600),
         (mentions, 1500),
-        (reaching, 11_000),
-        (partners, 4600),
+        (partners, 2400),
         (asked_for, 14_500),
         (uncertain, 3400),
         (different_ways, 68),

@@ -13,7 +13,7 @@ A unit that is kept whole late has undecided types of its own, for which all thi
 """
 
 import cython
-from cython.cimports.libc.stdint import uint8_t, uint32_t
+from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.stdlib import qsort
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.encoder import APART, Encoder, KeptUnit
@@ -38,49 +38,83 @@ def class_in_unit(
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
 @cython.exceptval(check=False)
-def spread_leading(e: cython.pointer[Encoder], a: cython.pointer[Analysis], t: cython.pointer[KeptUnit]) -> cython.bint:
-    """Gives the tint to what refers to something that has it. Whether anything has changed."""
-    i: uint32_t
-    k: uint32_t
-    c: uint32_t
-    tint: uint8_t
-    f: Refs
-    changed: cython.bint = False
-    for i in range(1, t.n_types):
-        c = class_in_unit(e, a, t, i)
-        if not a.tint[c] & LEADING:
-            refs_of(class_record(e.classes, c), cython.address(f))
-            if not spend(a, 1 + f.n):
-                return False
-            tint = 0
-            for k in range(f.n + 1):
-                tint |= a.tint[reference(cython.address(f), k)]
-            if not tint & LEADING:
-                continue
-            a.tint[c] |= LEADING
-            changed = True
-        if a.key[c] and a.marks[c] & FULL and not a.tint[a.key[c]] & LEADING:
-            a.tint[a.key[c]] |= LEADING
-            changed = True
-    return changed
+def add_link(a: cython.pointer[Analysis], to: uint32_t, c: uint32_t) -> cython.int:
+    """Class or key `c` leads where `to` does. Nonzero: no memory."""
+    if not (u32s_push(cython.address(a.links), a.users[to]) and u32s_push(cython.address(a.links), c)):
+        return 1
+    a.users[to] = cython.cast(uint32_t, a.links.n // 2)
+    return 0
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def lead(e: cython.pointer[Encoder], a: cython.pointer[Analysis], t: cython.pointer[KeptUnit]) -> cython.void:
+def link_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], t: cython.pointer[KeptUnit]) -> cython.int:
+    """Lists for each class and name of a unit what refers to it there, and for each class what it defines. Nonzero: no
+    memory.
+    """
+    i: uint32_t
+    k: uint32_t
+    c: uint32_t
+    to: uint32_t
+    f: Refs
+    a.links.n = 0
+    for i in range(1, t.n_types):
+        c = class_in_unit(e, a, t, i)
+        a.users[c] = a.users[a.key[c]] = 0
+    for i in range(1, t.n_types):
+        c = class_in_unit(e, a, t, i)
+        refs_of(class_record(e.classes, c), cython.address(f))
+        if not spend(a, 1 + f.n):
+            return 0
+        for k in range(f.n + 1):
+            to = reference(cython.address(f), k)
+            if to and add_link(a, to, c):
+                return 1
+        if a.key[c] and a.marks[c] & FULL and add_link(a, c, a.key[c]):
+            return 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def give_leading(a: cython.pointer[Analysis], c: uint32_t) -> cython.int:
+    """Gives the tint to a class or key, and has it passed on if that is new. Nonzero: no memory."""
+    if a.tint[c] & LEADING:
+        return 0
+    a.tint[c] |= LEADING
+    return not u32s_push(cython.address(a.todo), c)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def lead(e: cython.pointer[Encoder], a: cython.pointer[Analysis], t: cython.pointer[KeptUnit]) -> cython.int:
     """Gives the tint LEADING to the compared types of a unit that have the tint UNDECIDED, and to all that reaches them
-    there; `forget_leading` is due.
+    there; `forget_leading` is due. Nonzero: no memory.
     """
     i: uint32_t
     c: uint32_t
+    x: uint32_t
+    if link_unit(e, a, t):
+        return 1
+    a.todo.n = 0
     for i in range(1, t.n_types):
         c = class_in_unit(e, a, t, i)
-        if a.tint[c] & UNDECIDED and a.watch[c] & COMPARED:
-            a.tint[c] |= LEADING
-    while spread_leading(e, a, t):
-        pass
+        if a.tint[c] & UNDECIDED and a.watch[c] & COMPARED and give_leading(a, c):
+            return 1
+    while a.todo.n:
+        a.todo.n -= 1
+        x = a.users[a.todo.p[a.todo.n]]
+        while x:
+            if give_leading(a, a.links.p[2 * x - 1]):
+                return 1
+            x = a.links.p[2 * x - 2]
+    return 0
 
 
 @cython.cfunc
@@ -149,9 +183,7 @@ def note_leading(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uin
     """Notes what leads to the undecided types of unit `u`, which is kept whole; these have a tint. Nonzero: no
     memory.
     """
-    failed: cython.bint
-    lead(e, a, cython.address(e.kept[u]))
-    failed = note_names(e, a, u) or note_partners(e, a, u)
+    failed: cython.bint = lead(e, a, cython.address(e.kept[u])) or note_names(e, a, u) or note_partners(e, a, u)
     forget_leading(e, a, cython.address(e.kept[u]))
     return failed
 
@@ -162,8 +194,8 @@ def note_leading(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uin
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def lead_to_doubtful(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
-    """As `lead`, to all types of unit `u` that may be undecided, which is not kept whole yet."""
+def lead_to_doubtful(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
+    """As `lead`, to all types of unit `u` that may be undecided, which is not kept whole yet. Nonzero: no memory."""
     t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     i: uint32_t
     c: uint32_t
@@ -171,9 +203,11 @@ def lead_to_doubtful(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u:
         c = class_in_unit(e, a, t, i)
         if may_be_undecided(a, c | (e.class_list.p[t.classes + i] & APART), u):
             a.tint[c] |= UNDECIDED
-    lead(e, a, t)
+    if lead(e, a, t):
+        return 1
     for i in range(1, t.n_types):
         a.tint[class_in_unit(e, a, t, i)] &= ~UNDECIDED
+    return 0
 
 
 @cython.cfunc
@@ -200,9 +234,10 @@ def list_late(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython
     a.late.n = 0
     if a.partners.n:
         qsort(a.partners.p, a.partners.n // 2, 2 * cython.sizeof(uint32_t), compare_pairs)
-    while n < a.partners.n and spend(a, e.kept[a.partners.p[n]].n_types):
+    while n < a.partners.n and not a.tired:
         u = a.partners.p[n]
-        lead_to_doubtful(e, a, u)
+        if lead_to_doubtful(e, a, u):
+            return 1
         found = False
         while n < a.partners.n and a.partners.p[n] == u:
             found |= (a.tint[a.partners.p[n + 1]] & LEADING) != 0
