@@ -159,11 +159,49 @@ def met_by_way_of_two() -> list[Unit]:
     return [[x], [x, a], [a, t, y, z], [odd, t, ("use", to_t)], [t, y, d], [d, y, t, a, z, c], last]
 
 
+def odd_by_way_of_another() -> list[Unit]:
+    """The odd `c` of the last unit is taken for the first one, a usual one: both reach a `t` that has been mapped to
+    that of the fifth unit. The `z` in between is of the third unit, and its `t` is another.
+    """
+    a, c, t, x, z = struct("a"), struct("c", "z"), struct("t", "a"), struct("x", "a"), struct("z", "t")
+    odd, use = narrow.struct("a", [narrow.LONG]), ("use", narrow.to("t"))
+    return [[x], [x, a], [a, t, z], [a], [odd, t, use], [t, z, c], [odd, t, z, c]]
+
+
+def pointer_of_another() -> list[Unit]:
+    """The first pointer to `z` is that of the fifth unit, and leads to a `t` that is mapped to the odd one. The first
+    `c` has its own, by which the last `t` is mapped to the first.
+    """
+    a, c, t, x, z = struct("a"), struct("c", "z"), struct("t", "a"), struct("x", "a"), struct("z", "t")
+    odd, last = narrow.struct("a", [narrow.LONG]), ("function", narrow.to("t"))
+    return [[x], [x, a], [t, z], [odd, t], [t, z, ("use", narrow.to("z")), last], [a, t, z, c], [c, z, t, last]]
+
+
+def declared_by_way_of_another() -> list[Unit]:
+    """The first `d` leads to a `c` whose `z` is declared, and resolved to the first. The `c` that stands for it leads
+    to a `t` that is mapped to the odd one.
+    """
+    a, c, d, t = struct("a"), struct("c", "z"), struct("d", "c"), struct("t", "a")
+    odd, x, z = narrow.struct("a", [narrow.LONG]), struct("x", "a"), struct("z", "t")
+    return [[x], [x, a], [t, z], [odd, t], [t, z, c], [d, c], [("function", narrow.to("t")), d, c, a, z, t]]
+
+
+def pointer_to_declared() -> list[Unit]:
+    """The first pointer to `y` leads to an `s` of its own unit, the fifth, and to a declared `t`. The `y` of the first
+    `p` has `s` declared, which is resolved to the first, whose `t` is mapped to the odd one.
+    """
+    a, m, p, s, t = struct("a"), struct("m", "t"), struct("p", "y"), struct("s", "t"), struct("t", "a")
+    odd, x, y = narrow.struct("a", [narrow.LONG]), struct("x", "a"), struct("y", "s")
+    last, own = ("function", narrow.to("t")), [("use", narrow.to("y")), y, s, odd]
+    return [[x, m, y], [x, a, m, t], [odd, t], [t, s, last], own, [p, y], [p, y, s, a, t, last]]
+
+
 #: Functions above whose programs ask what an undecided type meets, or may merge with.
 MEETING = (
     "met", "two_met", "told_apart", "just_before", "later", "captured_in_vain", "defined_besides", "pointers_twice",
     "resolved_to_uncertain", "resolved_in_vain", "met_through_a_pointer", "settled_after_captured",
-    "met_by_way_of_another", "met_by_way_of_two",
+    "met_by_way_of_another", "met_by_way_of_two", "odd_by_way_of_another", "pointer_of_another",
+    "declared_by_way_of_another", "pointer_to_declared",
 )  # fmt: skip
 
 

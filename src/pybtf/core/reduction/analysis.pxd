@@ -131,6 +131,7 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     U32s plain                  # ... of those of which only the variant is asked for
     U32s met                    # keys, each with a unit that asks for it: see leading.py
     U32s partners               # of leading.py: pairs of a unit and a class
+    U32s handed                 # ... classes for which a type of another unit is to stand
     U32s late                   # ... units that are to be kept whole for these
     U32s firsts                 # of refine.py, by class or variant: the first unit with a type that stands for others
     U32s more                   # ... of the unit at hand: small ids of such types that append_unit.py has dropped

@@ -242,6 +242,7 @@ def free_lists(a: cython.pointer[Analysis]) -> cython.void:
     u32s_free(cython.address(a.plain))
     u32s_free(cython.address(a.partners))
     u32s_free(cython.address(a.late))
+    u32s_free(cython.address(a.handed))
     u32s_free(cython.address(a.met))
     u32s_free(cython.address(a.firsts))
     u32s_free(cython.address(a.more))

@@ -8,6 +8,12 @@ way. What it meets on the other side must then be what it would be if everything
 - a type of another unit. A comparison begins at the first type of a class, whose unit has types of its own on the way
   down. If these are dropped, what stands for them leads to the settled type, instead of one that may be undecided in
   that unit. So that unit is kept whole, too (`note_partners`, `list_late`): it comes before, and is known only now.
+  That also goes for odd types that are compared with the first type of a class. If that leads to an undecided type,
+  which goes to an odd one, they may be taken for each other; and then, but not with the settled type in its place.
+
+The other way round, what stands for a type must not lead to an undecided one in a unit that is whole, if the type that
+was dropped does not; nor past one. Compared types that may taint their class, and a unit with one that is dropped is
+kept whole in the same way (`lead_to_tainted`). What is not compared stands apart (`stand_apart`).
 
 A unit that is kept whole late has undecided types of its own, for which all this is asked again.
 """
@@ -18,7 +24,7 @@ from cython.cimports.libc.stdlib import qsort
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.encoder import APART, Encoder, KeptUnit
 from cython.cimports.pybtf.core.reduction.analysis import *
-from cython.cimports.pybtf.core.reduction.separate import first_usual, may_be_undecided
+from cython.cimports.pybtf.core.reduction.separate import first_usual, is_mixed, may_be_undecided
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_push
 
 
@@ -60,7 +66,7 @@ def link_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], t: cython
     c: uint32_t
     to: uint32_t
     f: Refs
-    a.links.n = 0
+    a.links.n = a.todo.n = 0
     for i in range(1, t.n_types):
         c = class_in_unit(e, a, t, i)
         a.users[c] = a.users[a.key[c]] = 0
@@ -93,20 +99,9 @@ def give_leading(a: cython.pointer[Analysis], c: uint32_t) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def lead(e: cython.pointer[Encoder], a: cython.pointer[Analysis], t: cython.pointer[KeptUnit]) -> cython.int:
-    """Gives the tint LEADING to the compared types of a unit that have the tint UNDECIDED, and to all that reaches them
-    there; `forget_leading` is due. Nonzero: no memory.
-    """
-    i: uint32_t
-    c: uint32_t
+def pass_back(a: cython.pointer[Analysis]) -> cython.int:
+    """Gives the tint to all that leads to what is in `a.todo`, in the unit that is linked. Nonzero: no memory."""
     x: uint32_t
-    if link_unit(e, a, t):
-        return 1
-    a.todo.n = 0
-    for i in range(1, t.n_types):
-        c = class_in_unit(e, a, t, i)
-        if a.tint[c] & UNDECIDED and a.watch[c] & COMPARED and give_leading(a, c):
-            return 1
     while a.todo.n:
         a.todo.n -= 1
         x = a.users[a.todo.p[a.todo.n]]
@@ -115,6 +110,54 @@ def lead(e: cython.pointer[Encoder], a: cython.pointer[Analysis], t: cython.poin
                 return 1
             x = a.links.p[2 * x - 2]
     return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def lead_to_undecided(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], t: cython.pointer[KeptUnit]
+) -> cython.int:
+    """Gives the tint LEADING to the compared types of a unit that have the tint UNDECIDED, and to all that reaches them
+    there; `forget_leading` is due. Nonzero: no memory.
+    """
+    i: uint32_t
+    c: uint32_t
+    for i in range(1, t.n_types):
+        c = class_in_unit(e, a, t, i)
+        if a.tint[c] & UNDECIDED and a.watch[c] & COMPARED and give_leading(a, c):
+            return 1
+    return pass_back(a)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def lead_to_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis], t: cython.pointer[KeptUnit]) -> cython.int:
+    """The same, to the odd types of a unit that usual ones may be taken for."""
+    i: uint32_t
+    c: uint32_t
+    for i in range(1, t.n_types):
+        c = class_in_unit(e, a, t, i)
+        if e.class_list.p[t.classes + i] & APART and a.watch[c] & COMPARED and is_mixed(a, c) and give_leading(a, c):
+            return 1
+    return pass_back(a)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def lead_to_tainted(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], t: cython.pointer[KeptUnit], u: uint32_t
+) -> cython.int:
+    """The same, to the types of unit `u` for which one of another unit stands that may lead to undecided types."""
+    i: uint32_t
+    c: uint32_t
+    for i in range(1, t.n_types):
+        c = class_in_unit(e, a, t, i)
+        if a.watch[c] & TAINTED and first_usual(e, a, c) != u and give_leading(a, c):
+            return 1
+    return pass_back(a)
 
 
 @cython.cfunc
@@ -156,6 +199,26 @@ def note_names(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint3
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def stand_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
+    """Has what is not compared and has the tint in unit `u` stand apart. Notes its classes: others stand for these.
+    Nonzero: no memory.
+    """
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
+    p: cython.pointer[uint32_t] = e.class_list.p + t.classes
+    i: uint32_t
+    c: uint32_t
+    for i in range(1, t.n_types):
+        c = class_in_unit(e, a, t, i)
+        if a.tint[c] & LEADING and not a.watch[c] & COMPARED and not p[i] & APART:
+            p[i] |= APART
+            if not u32s_push(cython.address(a.handed), c):
+                return 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def note_partners(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
     """Notes the first types of other units with which those of unit `u` are compared that reach undecided types, where
     the first ones may, too. Nonzero: no memory.
@@ -180,12 +243,20 @@ def note_partners(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: ui
 @cython.nogil
 @cython.exceptval(check=False)
 def note_leading(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
-    """Notes what leads to the undecided types of unit `u`, which is kept whole; these have a tint. Nonzero: no
-    memory.
+    """Notes what leads to the undecided types of unit `u`, which is kept whole; these have a tint. And what leads to
+    odd types of mixed classes. Nonzero: no memory.
     """
-    failed: cython.bint = lead(e, a, cython.address(e.kept[u])) or note_names(e, a, u) or note_partners(e, a, u)
-    forget_leading(e, a, cython.address(e.kept[u]))
-    return failed
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
+    if link_unit(e, a, t):
+        return 1
+    if lead_to_undecided(e, a, t) or note_names(e, a, u):
+        return 1
+    if lead_to_odd(e, a, t) or note_partners(e, a, u):
+        return 1
+    if lead_to_tainted(e, a, t, u) or stand_apart(e, a, u):
+        return 1
+    forget_leading(e, a, t)
+    return 0
 
 
 # ---- units that are kept whole for others -------------------------------------------------------------------------
@@ -195,7 +266,9 @@ def note_leading(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uin
 @cython.nogil
 @cython.exceptval(check=False)
 def lead_to_doubtful(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
-    """As `lead`, to all types of unit `u` that may be undecided, which is not kept whole yet. Nonzero: no memory."""
+    """Gives the tint to all that reaches, in unit `u`, which is not kept whole yet, types that may be undecided, or for
+    which one stands that may lead to such types in its own unit. Nonzero: no memory.
+    """
     t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     i: uint32_t
     c: uint32_t
@@ -203,11 +276,11 @@ def lead_to_doubtful(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u:
         c = class_in_unit(e, a, t, i)
         if may_be_undecided(a, c | (e.class_list.p[t.classes + i] & APART), u):
             a.tint[c] |= UNDECIDED
-    if lead(e, a, t):
+    if link_unit(e, a, t) or lead_to_undecided(e, a, t):
         return 1
     for i in range(1, t.n_types):
         a.tint[class_in_unit(e, a, t, i)] &= ~UNDECIDED
-    return 0
+    return lead_to_tainted(e, a, t, u)
 
 
 @cython.cfunc

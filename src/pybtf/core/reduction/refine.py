@@ -15,7 +15,8 @@ In a kernel with Rust code, half of all entries are pointers and the like that m
 is asked of them. So these have a list of their own (`a.plain`), and other classes are passed over as soon as no
 question is left: where a class has no odd type, only the first of its types matters.
 
-Some units turn out to be needed whole only when later ones have been rewritten (`keep_late`).
+Some units turn out to be needed whole only when later ones have been rewritten (`keep_late`). And what is not compared
+and leads to undecided types in units that are whole stands for no other, so that those of later units do (`hand_over`).
 
 From now on, the first type of each number in the list is kept and stands for the others; types that stand apart are
 kept, too. Where this is more than append_unit.py has kept, it is made from the classes (restore.py), or the unit is
@@ -23,8 +24,8 @@ decoded again.
 """
 
 import cython
-from cython.cimports.libc.stdint import uint32_t
-from cython.cimports.libc.stdlib import qsort
+from cython.cimports.libc.stdint import uint8_t, uint32_t
+from cython.cimports.libc.stdlib import calloc, free, qsort
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.class_table import class_intern
@@ -35,7 +36,7 @@ from cython.cimports.pybtf.core.reduction.resolved import compare_numbers, list_
 from cython.cimports.pybtf.core.reduction.restore import RESTORE_MEMORY, RESTORE_NOT, RESTORED, restore
 from cython.cimports.pybtf.core.reduction.separate import check_slot, is_mixed
 from cython.cimports.pybtf.core.reduction.undecided import decide, disturb, is_captured, prepare, tint_users
-from cython.cimports.pybtf.core.reduction.unit_names import contest, watch
+from cython.cimports.pybtf.core.reduction.unit_names import contest, next_watched, watch
 from cython.cimports.pybtf.core.support.check import CHECK, CHECKED
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_push, u32s_reserve
 
@@ -234,18 +235,14 @@ def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def place_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
-    """If unit `u` is whole, has all stand apart that has the tint of undecided types, and leading.py note what leads to
-    these. Takes the tint away. Nonzero: no memory.
-    """
+def place_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
+    """If unit `u` is whole, has all stand apart that has the tint of undecided types. Takes the tint away."""
     t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     at: cython.size_t
     i: uint32_t
     c: uint32_t
     a.odd[u] |= HAS_UNDECIDED
-    if t.whole and note_leading(e, a, u):
-        return 1
     for at in range(a.watched.n):
         i = a.watched.p[at]
         c = p[i] & CLASS_BITS
@@ -257,6 +254,20 @@ def place_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: 
         )
     for at in range(a.watched.n):
         a.tint[p[a.watched.p[at]] & CLASS_BITS] &= ~UNDECIDED
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def place(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
+    """Has those types of unit `u` stand apart that do. If it is whole, leading.py notes what leads to them. Nonzero: no
+    memory.
+    """
+    found: cython.bint = set_apart(e, a, u)
+    if e.kept[u].whole and a.mixed and (found or a.disturbed or a.odd[u]) and note_leading(e, a, u):
+        return 1
+    if found:
+        place_undecided(e, a, u)
     return 0
 
 
@@ -391,7 +402,7 @@ def refine_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint
         return 1
     if decide(e, a, u):
         e.kept[u].whole = True
-    if set_apart(e, a, u) and place_undecided(e, a, u):
+    if place(e, a, u):
         return 1
     a.more.n = 0
     if rewrite(e, a, u) or rewrite_plain(e, a, u):
@@ -415,9 +426,9 @@ def check_late(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint3
     if CHECKED:
         for at in range(a.watched.n):
             c = p[a.watched.p[at]]
-            if not c & APART and a.tint[c]:
+            if not c & APART and a.tint[c] and not is_captured(a, c, u):
                 c = known_variant(e, a, c) if a.watch[c] & VARIES else c
-                CHECK(c < a.firsts.n and a.firsts.p[c] < u, "what stands apart late has stood for others")
+                CHECK(c < a.firsts.n and a.firsts.p[c] < u, "what is undecided late has stood for others")
 
 
 @cython.cfunc
@@ -440,7 +451,7 @@ def keep_late(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
     if disturb(e, a, u):
         tint_users(e, a, u)
     check_late(e, a, u)
-    if set_apart(e, a, u) and place_undecided(e, a, u):
+    if place(e, a, u):
         return 1
     a.more.n = 0
     return rewrite(e, a, u) or rewrite_plain(e, a, u) or not u32s_push(cython.address(e.redo), u)
@@ -468,6 +479,66 @@ def keep_partners(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cy
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def take_over(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t, asked: cython.pointer[uint8_t]
+) -> cython.int:
+    """Makes types of unit `u` the first of those classes for which `asked` has 1; it has 2 then if they were before, or
+    else 3. Nonzero: no memory.
+    """
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
+    p: cython.pointer[uint32_t] = e.class_list.p + t.classes
+    i: uint32_t = next_watched(asked, 3, p, 1, t.n_types)
+    entry: uint32_t
+    status: cython.int = RESTORE_NOT
+    a.more.n = 0
+    while i < t.n_types:
+        entry = p[i]
+        if not entry & APART:
+            if asked[entry] == 1:
+                asked[entry] = 2 if a.firsts.p[entry] == u else 3
+                a.firsts.p[entry] = u
+            if asked[entry] == 3 and a.firsts.p[entry] == u and not u32s_push(cython.address(a.more), i):
+                return 1
+        i = next_watched(asked, 3, p, i + 1, t.n_types)
+    if a.more.n == 0 or t.whole:
+        return 0
+    if not e.decode_again:
+        status = restore(e, a, cython.address(a.more), u)
+    return status == RESTORE_MEMORY or (status != RESTORED and not u32s_push(cython.address(e.redo), u))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def hand_over(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+    """Has other types stand for the classes in `a.handed`: the first that do not stand apart. Nonzero: no memory."""
+    i: cython.size_t
+    c: uint32_t
+    u: uint32_t
+    failed: cython.int = 0
+    asked: cython.pointer[uint8_t]
+    if a.handed.n == 0:
+        return 0
+    asked = cython.cast(cython.pointer[uint8_t], calloc(e.classes.n, 1))
+    if asked == cython.NULL:
+        return 1
+    for i in range(a.handed.n):
+        asked[a.handed.p[i]] = 1
+    for c in range(a.n, cython.cast(uint32_t, e.classes.n)):
+        asked[c] = asked[class_of_entry(e, a, c)]
+    while a.firsts.n < e.classes.n and not failed:
+        failed = not u32s_push(cython.address(a.firsts), NO_UNIT)
+    u = 0
+    while u < e.n_kept and not failed and spend(a, e.kept[u].n_types // ENTRIES_PER_STEP):
+        failed = take_over(e, a, u, asked)
+        u += 1
+    free(asked)
+    return failed
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def refine(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
     """Rewrites the class list, and `e.first_unit` with it; fills `e.redo` and `e.resolved`. See above. Nonzero: no
     memory.
@@ -479,7 +550,7 @@ def refine(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
     for u in range(e.n_kept):
         if refine_unit(e, a, u):
             return 1
-    if keep_partners(e, a):
+    if keep_partners(e, a) or hand_over(e, a):
         return 1
     if list_resolved(e, a):
         return 1

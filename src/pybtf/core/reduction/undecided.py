@@ -20,8 +20,9 @@ Undecided types of units that are whole, and what is not compared and refers to 
 
 A decided type may still go to an odd one, if it is reached by another whose comparison meets an undecided type. So if a
 unit has one undecided type, all its types of mixed classes count as undecided, and the unit is *disturbed*. A class is
-*tainted* if its first usual type is in a disturbed unit, and units with tainted types are disturbed, too. Odd types in
-disturbed units taint their class for units with odd types of it.
+*tainted* if its first usual type is in a disturbed unit, and units with tainted types are disturbed, too, whether they
+have undecided types or not: those of other units may stand between. Odd types in disturbed units taint their class for
+units with odd types of it.
 
 `decide` is called for each unit in order, between `watch` and what refine.py makes of it. In between, the tint
 UNDECIDED is on the classes of undecided types and of what refers to these without being compared.
@@ -483,6 +484,6 @@ def decide(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t)
         new = new or comes_too_early(e, a, u)
     # From here on, of this one as well.
     note_unit(e, a, u)
-    if found:
+    if found or a.disturbed:
         taint(e, a, u)
     return new or may_resolve(e, a, u) or firsts_need_unit(e, a, u, found) or (found and records_refer(e, a, u))
