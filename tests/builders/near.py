@@ -196,12 +196,65 @@ def pointer_to_declared() -> list[Unit]:
     return [[x, m, y], [x, a, m, t], [odd, t], [t, s, last], own, [p, y], [p, y, s, a, t, last]]
 
 
+def met_past_a_declaration() -> list[Unit]:
+    """The `y` of the last unit is compared with that of the unit before, which only declares `t`. What stands for the
+    `z` in between is that of the fourth unit, whose `t` goes to the odd one.
+    """
+    a, h, t, x = struct("a"), struct("h", "t"), struct("t", "a"), struct("x", "a")
+    y, z, odd, use = struct("y", "z"), struct("z", "t"), narrow.struct("a", [narrow.LONG]), ("function", narrow.to("t"))
+    return [[x, h], [x, h, t, a], [odd, t], [t, z, use], [z, y], [y, z, t, a, use]]
+
+
+def met_besides_a_captured_type() -> list[Unit]:
+    """The same, and the unit before the last has a captured `k`, for which none stands."""
+    units, k = met_past_a_declaration(), struct("k", "a")
+    return [*units[:2], [k, *units[2]], units[3], [k, *units[4]], units[5]]
+
+
+def met_by_a_pointer_of_another(decided: bool = False) -> list[Unit]:
+    """The `y` of the last unit but two, or of the last, is compared with that of the fifth, which has a pointer to `z`
+    declared. The first such pointer is that of the fourth unit, which leads to a `t` that goes to the odd one.
+    `decided`: the other unit is kept whole for another reason.
+    """
+    a, k, t, x, y, z = struct("a"), struct("k"), struct("t", "a"), struct("x", "a"), struct("y", "z"), struct("z", "t")
+    h = narrow.struct("h", [("ptr", ("const", ("name", "struct", "z", 0)))])
+    odd, use, to_z = narrow.struct("a", [narrow.LONG]), ("function", narrow.to("t")), ("use", narrow.to("z"))
+    units = [[x, h], [x, h, z, t, a], [odd, t], [t, z, to_z, use], [y]]
+    own = narrow.struct("k", [narrow.LONG])
+    return [*units, [y, z, t, a, use, own], [k], [k]] if decided else [*units, [y, z, t, use]]
+
+
+def met_by_a_pointer_of_a_decided_type() -> list[Unit]:
+    return met_by_a_pointer_of_another(True)
+
+
+def replaced_late() -> list[Unit]:
+    """Like `met_by_way_of_another`. The fifth unit, which is kept whole late, has the first pointer to `z`. When it no
+    longer stands for others, that of the last unit does.
+    """
+    return [*met_by_way_of_another(), [struct("q", "z")], [struct("r", "z")]]
+
+
+def resolved_by_a_unit_that_does_not_ask() -> list[Unit]:
+    """The `y` of the last unit but two meets the declaration of `z`, which nothing has resolved, so its `t` goes to the
+    odd one. The `c` of the unit before and the first `c` have `z` defined, but the first pointer to it is to a
+    declaration. The last units make another `k` odd.
+    """
+    a, c, k, t, x = struct("a"), struct("c", "z"), struct("k"), struct("t", "a"), struct("x", "a")
+    y, z, odd = struct("y", "z"), struct("z", "t"), narrow.struct("a", [narrow.LONG])
+    own, use = narrow.struct("k", [narrow.LONG]), ("function", narrow.to("t"))
+    first, whole = [x, a, t, z, c], [own, c, z, t, a]
+    return [[x, ("use", narrow.to("z"))], first, [odd, t], [y], whole, [y, t, z, use], [k], [k]]
+
+
 #: Functions above whose programs ask what an undecided type meets, or may merge with.
 MEETING = (
     "met", "two_met", "told_apart", "just_before", "later", "captured_in_vain", "defined_besides", "pointers_twice",
     "resolved_to_uncertain", "resolved_in_vain", "met_through_a_pointer", "settled_after_captured",
     "met_by_way_of_another", "met_by_way_of_two", "odd_by_way_of_another", "pointer_of_another",
-    "declared_by_way_of_another", "pointer_to_declared",
+    "declared_by_way_of_another", "pointer_to_declared", "met_past_a_declaration", "met_besides_a_captured_type",
+    "met_by_a_pointer_of_another", "met_by_a_pointer_of_a_decided_type", "replaced_late",
+    "resolved_by_a_unit_that_does_not_ask",
 )  # fmt: skip
 
 

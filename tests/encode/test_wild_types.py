@@ -83,6 +83,47 @@ def test_a_name_that_is_there_twice_and_that_nothing_refers_to(second: Item, tmp
     assert differences(path) == []
 
 
+EMPTY, ONE, CHAR = ("enum", 4, ()), ("enum", 4, (("E", 0),)), ("base", "char")
+
+
+def to_array(type: Expr) -> Expr:
+    return "ptr", ("array", type, 2)
+
+
+def test_types_that_differ_in_an_empty_enumeration_and_in_elements_of_arrays(tmp_path: Path) -> None:
+    """The third unit resolves the declaration of `b`. So the two `c` meet the `b` of the second unit. Its array is not
+    that of the first `d`, but becomes it if it is dropped. Then it is met before the other `d`, whose elements differ.
+    """
+    path = tmp_path / "program"
+    b, c, h = struct("b", to_array(CHAR)), struct("c", to("b"), to("d")), struct("h", to("b"))
+    one, other = struct("d", ("ptr", EMPTY), to_array(CHAR)), struct("d", ("ptr", ONE), to_array(LONG))
+    path.write_bytes(image([[c, one, h], [b], [h, b, ("use", ("ptr", ONE))], [c, other, b]]))
+    assert differences(path) == []
+
+
+def test_an_array_of_an_empty_enumeration_hides_other_elements(tmp_path: Path) -> None:
+    """The second `b` merges with the first, as the array of that is taken for one of empty enumerations before. The
+    last one does not, so it cannot be dropped as a repeat.
+    """
+    path = tmp_path / "program"
+    a, other_a, c = struct("a", to_array(ONE)), struct("a", to_array(EMPTY)), struct("c", to("a"), to("b"))
+    b, other = struct("b", to_array(ONE)), struct("b", to_array(LONG))
+    path.write_bytes(image([[c, a, b], [c, other_a, other], [other], [other]]))
+    assert differences(path) == []
+
+
+def test_a_type_goes_with_an_undecided_one_by_way_of_another_class(tmp_path: Path) -> None:
+    """The `t` of the fourth unit goes to the odd one, and so does that of the fifth, by way of `d`, which is of two
+    classes. So that of the last does, by way of `c`.
+    """
+    path = tmp_path / "program"
+    a, c, t, x, to_t = struct("a"), struct("c", to("t")), struct("t", to("a")), struct("x", to("a")), ("use", to("t"))
+    one, other = struct("d", ("ptr", EMPTY), to("t")), struct("d", ("ptr", ONE), to("t"))
+    units: list[Unit] = [[x], [x, a, t, to_t], [struct("a", LONG), t], [one, t], [other, c, t, a]]
+    path.write_bytes(image([*units, [c, t, a, ("function", to("t"))]]))
+    assert differences(path) == []
+
+
 def test_a_usual_type_is_met_by_a_wild_one(tmp_path: Path) -> None:
     """The last unit has `k` twice. Through its `c`, it is compared with those of the units that define `j` and `i`:
     with two, unless one was dropped. If only one is left, the reference asks whether both are identical: no.

@@ -11,8 +11,11 @@ are of is equal but for arrays in it, the walk goes on there. The difference can
 - one of the two arrays may have been met before: what both types have in front of this place leads to it (`reaches`),
   or the types have a name, so that the comparison may have begun anywhere; and
 - what it was met with may then be taken for the other one. It was an array of its own class, so some unit has both
-  (`together`, for all pairs of arrays at once); or the array leads to another one (ARRAYS), so that arrays of other
-  classes may be taken for it.
+  (`together`, for all pairs of arrays at once); or the array leads to another one (ARRAYS) or is loose, so that arrays
+  of other classes may be taken for it.
+
+Types that differ in loose enumerations as well have other hashes `blind`. If they lead to arrays, that is enough for
+everything to be kept (`are_loose`): nearly everything is in such a program.
 
 If there is such a pair, everything is kept. It is not enough to keep all types that reach one of the two. What was met
 before depends on which arrays are one: those of two units become one if the types that have them are dropped in one
@@ -196,7 +199,7 @@ def masked(
             if found < 0:
                 return found
             if found:
-                if (a.marks[x] | a.marks[y]) & ARRAYS:
+                if (a.marks[x] | a.marks[y]) & (ARRAYS | LOOSE):
                     return 1  # others may be taken for one of them
                 if a.marks[x] & a.marks[y] & OCCURS and note_pair(a, pairs, x, y):
                     return -1
@@ -228,6 +231,21 @@ def masked(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def are_loose(a: cython.pointer[Analysis], shapes: cython.pointer[cython.const[Shape]], n: uint32_t) -> cython.bint:
+    """Whether two classes of these, which are in order, come to one chain, are loose, and lead to arrays."""
+    i: uint32_t
+    last: uint32_t = n
+    for i in range(n):
+        if a.marks[shapes[i].id] & LOOSE and a.marks[shapes[i].id] & ARRAYS:
+            if last < n and shapes[i].shape == shapes[last].shape:
+                return True
+            last = i
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def doubt_arrays(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
     """Whether types of one chain that differ in array elements only may be taken for equal. -1: no memory. If it takes
     too long (`tired`), the answer does not matter.
@@ -237,7 +255,7 @@ def doubt_arrays(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyt
     i: uint32_t
     j: uint32_t
     kind: uint32_t
-    found: cython.int = 0
+    found: cython.int
     at: cython.size_t
     pairs: U32s
     shapes: cython.pointer[Shape] = cython.cast(cython.pointer[Shape], calloc(a.n, cython.sizeof(Shape)))
@@ -252,6 +270,7 @@ def doubt_arrays(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyt
             shapes[n].id = c
             n += 1
     qsort(shapes, n, cython.sizeof(Shape), compare_shapes)
+    found = a.loose and are_loose(a, shapes, n)
     for i in range(n):
         j = i + 1
         while j < n and shapes[j].shape == shapes[i].shape and shapes[j].blind == shapes[i].blind and found == 0:

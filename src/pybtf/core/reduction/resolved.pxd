@@ -18,6 +18,7 @@ cdef struct Mention:            # of a name by a class; first units in which its
     uint32_t defined            # ... are usual, and the name is defined
     uint32_t any_declared       # ... are any, and the name is declared
     uint32_t any_defined        # ... are any, and the name is defined
+    uint32_t whole              # ... are any, after the first usual one, and the unit is kept whole
 
 cdef struct Questions:
     Name *names

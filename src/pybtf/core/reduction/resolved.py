@@ -23,8 +23,8 @@ any two types of one class do so.
 
 The first type of a class that is compared may refer to the name by something that is not, a pointer for instance. What
 stands for that may have the declaration instead of the definition, or the other way round. Until the declaration is
-resolved that makes a difference, too. If a unit asks in between, that of the first type is kept whole
-(`replace_stand_ins`).
+resolved that makes a difference, too: another type of the class may resolve it too early. If a unit asks in between,
+and such a type is kept there or before, the unit of the first type is kept whole (`replace_stand_ins`).
 """
 
 import cython
@@ -118,11 +118,42 @@ def list_mentions(
             x.of = c
             x.name = a.users[to] - 1
             x.next = a.users[c]
-            x.declared = x.defined = x.any_declared = x.any_defined = NO_UNIT
+            x.declared = x.defined = x.any_declared = x.any_defined = x.whole = NO_UNIT
             q.n_mentions += 1
             a.users[c] = q.n_mentions
             q.asked[c] = 1
     return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def first_of(a: cython.pointer[Analysis], m: cython.pointer[Mention]) -> uint32_t:
+    """The unit with the usual type of a compared class that stands for others. NO_UNIT: none so far."""
+    return a.settled[m.of] if is_mixed(a, m.of) else min(m.declared, m.defined)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def note_whole(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], q: cython.pointer[Questions], u: uint32_t
+) -> cython.void:
+    """Notes in the mentions that unit `u` is kept whole."""
+    t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
+    i: uint32_t
+    at: uint32_t
+    c: uint32_t
+    m: cython.pointer[Mention]
+    for i in range(1, t.n_types):
+        c = class_of_entry(e, a, e.class_list.p[t.classes + i])
+        at = a.users[c] if q.asked[c] else 0
+        while at and spend(a, 1):
+            m = cython.address(q.mentions[at - 1])
+            at = m.next
+            if first_of(a, m) < u:
+                earliest(cython.address(m.whole), u)
 
 
 @cython.cfunc
@@ -172,6 +203,8 @@ def look_into(
             if definition:
                 earliest(cython.address(x.any_defined), u)
             CHECK(p[i] & APART or definition != MANY, "a usual type refers to a name that its unit has twice")
+            if t.whole and first_of(a, x) < u:
+                earliest(cython.address(x.whole), u)
             # Before the settled one there are captured types, to none of which that goes.
             if not p[i] & APART and (not a.watch[c] & COMPARED or not is_mixed(a, c) or a.settled[c] <= u):
                 earliest(cython.address(x.defined) if definition else cython.address(x.declared), u)
@@ -270,13 +303,15 @@ def has_class(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
 def is_asked_between(
     e: cython.pointer[Encoder], a: cython.pointer[Analysis], m: cython.pointer[Mention], first: uint32_t, sure: uint32_t
 ) -> cython.bint:
-    """Whether a unit after `first` asks for the name of a mention before it is surely resolved, and has such a type."""
+    """Whether a unit after `first` asks for the name of a mention before it is surely resolved, and such a type is kept
+    there or in a unit before it.
+    """
     i: cython.size_t
     if not spend(a, a.met.n // 2):
         return False
     for i in range(0, a.met.n, 2):
         if a.users[a.met.p[i]] == m.name + 1 and first < a.met.p[i + 1] <= sure:
-            if has_class(e, a, a.met.p[i + 1], m.of):
+            if m.whole <= a.met.p[i + 1] or has_class(e, a, a.met.p[i + 1], m.of):
                 return True
     return False
 
@@ -290,13 +325,14 @@ def replace_stand_ins(
     """Has units kept whole so that nothing of other units stands between their types and a name that is asked for. If
     such a unit has undecided types, which it would have to ask for itself, everything is kept. Nonzero: no memory.
     """
-    i: cython.size_t
+    i: cython.size_t = 0
     first: uint32_t
     found: cython.int
     m: cython.pointer[Mention]
-    for i in range(q.n_mentions):
+    while i < q.n_mentions:
         m = cython.address(q.mentions[i])
-        first = a.settled[m.of] if is_mixed(a, m.of) else min(m.declared, m.defined)
+        first = first_of(a, m)
+        i += 1
         if not is_compared(class_record(e.classes, m.of)) or first == NO_UNIT or e.kept[first].whole:
             continue
         if not is_asked_between(e, a, m, first, q.names[m.name].sure):
@@ -310,6 +346,8 @@ def replace_stand_ins(
             e.kept[first].whole = True
             if not u32s_push(cython.address(e.redo), first):
                 return 1
+            note_whole(e, a, q, first)
+            i = 0
     return 0
 
 

@@ -418,6 +418,17 @@ def may_resolve(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def taint_loose(a: cython.pointer[Analysis]) -> cython.void:
+    """Taints all loose classes: types of one may be taken for such of another."""
+    c: uint32_t
+    for c in range(1, a.n):
+        if a.marks[c] & LOOSE and a.watch[c] & REACHING:
+            a.watch[c] |= TAINTED_ODD
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def taint(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
     """Taints the classes of those types of unit `u`, a disturbed one, with which others are compared later: the first
     usual ones; and those that are kept for themselves, but only for units with such types.
@@ -429,6 +440,8 @@ def taint(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
     while i < n:
         c = p[i] & CLASS_BITS
         if p[i] & APART or a.marks[c] & UNCERTAIN:
+            if a.marks[c] & LOOSE and not a.watch[c] & TAINTED_ODD:
+                taint_loose(a)
             a.watch[c] |= TAINTED_ODD
         elif first_usual(e, a, c) >= u and not is_captured(a, c, u):
             a.watch[c] |= TAINTED
