@@ -103,4 +103,4 @@ cdef inline bint record_is(const uint32_t *w, const uint32_t *r, const uint32_t 
         return True
     if wire_fixed(kind):
         return w[0] == (r[5] if kind == KIND_ARRAY else r[3])
-    return memcmp(w, p, <size_t> (end - p) * sizeof(uint32_t)) == 0
+    return p == end or memcmp(w, p, <size_t> (end - p) * sizeof(uint32_t)) == 0
