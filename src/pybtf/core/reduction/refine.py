@@ -41,6 +41,9 @@ from cython.cimports.pybtf.core.support.check import CHECK, CHECKED
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_push, u32s_reserve
 
 ENTRIES_PER_STEP = cython.declare(uint32_t, 8)  # of the class list, where most are passed over
+# Of classes and variants for which others are to stand than did:
+ASKED = cython.declare(uint8_t, 1)  # the first that does not stand apart is not known yet
+TAKEN = cython.declare(uint8_t, 2)  # it is, and did not stand for them before
 
 
 # ---- uncertain classes --------------------------------------------------------------------------------------------
@@ -392,11 +395,23 @@ def check_untinted(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: u
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def refine_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
-    """Rewrites the entries of unit `u`. What is to be kept of it beyond what append_unit.py has kept is restored. If
-    that cannot be done, or the unit is to be whole, it is listed in `e.redo`. Nonzero: no memory.
+def keep_more(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
+    """Restores what is to be kept of unit `u` beyond what append_unit.py has kept, `a.more`. If that cannot be done,
+    the unit is listed in `e.redo`. Nonzero: no memory.
     """
     status: cython.int = RESTORE_NOT
+    if a.more.n == 0:
+        return 0
+    if not e.decode_again:
+        status = restore(e, a, cython.address(a.more), u)
+    return status == RESTORE_MEMORY or (status != RESTORED and not u32s_push(cython.address(e.redo), u))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def refine_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
+    """Rewrites the entries of unit `u`, and has kept what is to be kept of it. Nonzero: no memory."""
     check_untinted(e, a, u)
     if watch(e, a, u):
         return 1
@@ -407,12 +422,9 @@ def refine_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint
     a.more.n = 0
     if rewrite(e, a, u) or rewrite_plain(e, a, u):
         return 1
-    if not e.kept[u].whole:
-        if a.more.n == 0:
-            return 0
-        if not e.decode_again:
-            status = restore(e, a, cython.address(a.more), u)
-    return status == RESTORE_MEMORY or (status != RESTORED and not u32s_push(cython.address(e.redo), u))
+    if e.kept[u].whole:
+        return not u32s_push(cython.address(e.redo), u)
+    return keep_more(e, a, u)
 
 
 @cython.cfunc
@@ -482,29 +494,22 @@ def keep_partners(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cy
 def take_over(
     e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t, asked: cython.pointer[uint8_t]
 ) -> cython.int:
-    """Makes types of unit `u` the first of those classes for which `asked` has 1; it has 2 then if they were before, or
-    else 3. Nonzero: no memory.
-    """
+    """Makes types of unit `u` the first of the classes and variants that `asked` says. Nonzero: no memory."""
     t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
-    i: uint32_t = next_watched(asked, 3, p, 1, t.n_types)
+    i: uint32_t = next_watched(asked, ASKED | TAKEN, p, 1, t.n_types)
     entry: uint32_t
-    status: cython.int = RESTORE_NOT
     a.more.n = 0
     while i < t.n_types:
         entry = p[i]
         if not entry & APART:
-            if asked[entry] == 1:
-                asked[entry] = 2 if a.firsts.p[entry] == u else 3
+            if asked[entry] & ASKED:
+                asked[entry] = 0 if a.firsts.p[entry] == u else TAKEN
                 a.firsts.p[entry] = u
-            if asked[entry] == 3 and a.firsts.p[entry] == u and not u32s_push(cython.address(a.more), i):
+            if asked[entry] & TAKEN and a.firsts.p[entry] == u and not u32s_push(cython.address(a.more), i):
                 return 1
-        i = next_watched(asked, 3, p, i + 1, t.n_types)
-    if a.more.n == 0 or t.whole:
-        return 0
-    if not e.decode_again:
-        status = restore(e, a, cython.address(a.more), u)
-    return status == RESTORE_MEMORY or (status != RESTORED and not u32s_push(cython.address(e.redo), u))
+        i = next_watched(asked, ASKED | TAKEN, p, i + 1, t.n_types)
+    return not t.whole and keep_more(e, a, u)
 
 
 @cython.cfunc
@@ -523,15 +528,13 @@ def hand_over(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython
     if asked == cython.NULL:
         return 1
     for i in range(a.handed.n):
-        asked[a.handed.p[i]] = 1
+        asked[a.handed.p[i]] = ASKED
     for c in range(a.n, cython.cast(uint32_t, e.classes.n)):
         asked[c] = asked[class_of_entry(e, a, c)]
     while a.firsts.n < e.classes.n and not failed:
         failed = not u32s_push(cython.address(a.firsts), NO_UNIT)
-    u = 0
-    while u < e.n_kept and not failed and spend(a, e.kept[u].n_types // ENTRIES_PER_STEP):
-        failed = take_over(e, a, u, asked)
-        u += 1
+    for u in range(e.n_kept):
+        failed = failed or take_over(e, a, u, asked)
     free(asked)
     return failed
 
