@@ -1,21 +1,17 @@
 """What leads to undecided types, in units that are kept whole for them.
 
-Undecided types (undecided.py) that are kept are compared in their own turn, and wherever a comparison meets them on its
-way. What it meets on the other side must then be what it would be if everything was kept. Two things can be in the way:
+Undecided types (undecided.py) of such units are compared. A comparison that meets one maps it to what the other side
+has there. That must be what it would be if everything was kept. In the way may be
 
 - a declaration where the unit defines the name. The names by which undecided types are reached are noted for
   resolved.py (`note_names`);
-- a type of another unit. A comparison begins at the first type of a class, whose unit has types of its own on the way
-  down. If these are dropped, what stands for them leads to the settled type, instead of one that may be undecided in
-  that unit. So that unit is kept whole, too (`note_partners`, `list_late`): it comes before, and is known only now.
-  That also goes for odd types that are compared with the first type of a class. If that leads to an undecided type,
-  which goes to an odd one, they may be taken for each other; and then, but not with the settled type in its place.
-
-The other way round, what stands for a type must not lead to an undecided one in a unit that is whole, if the type that
-was dropped does not; nor past one. Compared types that may taint their class, and a unit with one that is dropped is
-kept whole in the same way (`lead_to_tainted`). What is not compared stands apart (`stand_apart`).
-
-A unit that is kept whole late has undecided types of its own, for which all this is asked again.
+- a type of another unit. A comparison begins at the first type of a class, and goes on at what stands for the dropped
+  types of its unit. These may be undecided, or lead to undecided types; and so may what stands for them, as a class
+  that is tainted says. If the side that is kept whole reaches an undecided type, or an odd one of a mixed class, and
+  the first type reaches one of these, its unit is kept whole, too (`note_partners`, `list_late`). It comes before, is
+  known only now, and is asked the same;
+- a pointer, or another type that is not compared. The first one of its class may lead to an undecided type in a unit
+  that is kept whole. Then it stands for no other (`stand_apart`).
 """
 
 import cython
