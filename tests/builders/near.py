@@ -247,6 +247,19 @@ def resolved_by_a_unit_that_does_not_ask() -> list[Unit]:
     return [[x, ("use", narrow.to("z"))], first, [odd, t], [y], whole, [y, t, z, use], [k], [k]]
 
 
+def replaced_in_a_tainted_unit() -> list[Unit]:
+    """The `y` of the last unit is compared with that of the sixth, whose `z` is resolved to the first; the `t` of that
+    goes to the odd one. The pointer to `z` in between is that of the fifth unit. It is whole because of the first
+    pointer to `k`, and has a `z` of its own, which leads to a declaration of `t`.
+    """
+    a, c, k, m = struct("a"), struct("c", "k"), struct("k", "t"), struct("m", "t")
+    t, x, y, z = struct("t", "a"), struct("x", "a"), struct("y", "z"), struct("z", "t")
+    h = narrow.struct("h", [("ptr", ("const", ("name", "struct", "z", 0)))])
+    odd, last = narrow.struct("a", [narrow.LONG]), [y, z, t, ("function", narrow.to("t"))]
+    first, replaced = [x, m, h, ("use", narrow.to("k"))], [c, k, z, ("use", narrow.to("z"))]
+    return [first, [x, a, m, t], [odd, t], [t, z, h], replaced, [y], [c, k, t], last]
+
+
 #: Functions above whose programs ask what an undecided type meets, or may merge with.
 MEETING = (
     "met", "two_met", "told_apart", "just_before", "later", "captured_in_vain", "defined_besides", "pointers_twice",
@@ -254,7 +267,7 @@ MEETING = (
     "met_by_way_of_another", "met_by_way_of_two", "odd_by_way_of_another", "pointer_of_another",
     "declared_by_way_of_another", "pointer_to_declared", "met_past_a_declaration", "met_besides_a_captured_type",
     "met_by_a_pointer_of_another", "met_by_a_pointer_of_a_decided_type", "replaced_late",
-    "resolved_by_a_unit_that_does_not_ask",
+    "resolved_by_a_unit_that_does_not_ask", "replaced_in_a_tainted_unit",
 )  # fmt: skip
 
 

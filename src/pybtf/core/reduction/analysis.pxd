@@ -71,7 +71,7 @@ cdef enum:                      # of a class: what is to be done where a unit ha
     WANTED = WATCHED | CONTESTED | TAINTED | TAINTED_ODD | TRACKED
 
 cdef enum:
-    HAS_UNDECIDED = 2           # Analysis.odd: the unit has undecided types
+    IS_DISTURBED = 2            # Analysis.odd: the unit has undecided types, or tainted ones
 
 cdef enum:
     MANY = 0xFFFFFFFF           # Analysis.definition: the unit has the name more than once
@@ -107,7 +107,7 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     uint8_t *tint               # in work: what its types are in the unit at hand; each pass has its own values, and
                                 # leaves zeros behind
     uint8_t *watch              # what is to be done with its types: WATCHED and so on
-    uint8_t *odd                # by unit: it has odd types; HAS_UNDECIDED
+    uint8_t *odd                # by unit: it has odd types; IS_DISTURBED
     size_t next_state           # the first function state that was not looked at
     bint loose                  # some class is
     bint mixed                  # some class is not separate

@@ -245,7 +245,6 @@ def place_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: 
     at: cython.size_t
     i: uint32_t
     c: uint32_t
-    a.odd[u] |= HAS_UNDECIDED
     for at in range(a.watched.n):
         i = a.watched.p[at]
         c = p[i] & CLASS_BITS
@@ -269,6 +268,8 @@ def place(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
     found: cython.bint = set_apart(e, a, u)
     if e.kept[u].whole and a.mixed and (found or a.disturbed or a.odd[u]) and note_leading(e, a, u):
         return 1
+    if found or a.disturbed:
+        a.odd[u] |= IS_DISTURBED
     if found:
         place_undecided(e, a, u)
     return 0

@@ -323,7 +323,8 @@ def replace_stand_ins(
     e: cython.pointer[Encoder], a: cython.pointer[Analysis], q: cython.pointer[Questions]
 ) -> cython.int:
     """Has units kept whole so that nothing of other units stands between their types and a name that is asked for. If
-    such a unit has undecided types, which it would have to ask for itself, everything is kept. Nonzero: no memory.
+    such a unit has undecided types, which it would have to ask for itself, or tainted ones, to which what stands for
+    others would lead (leading.py), everything is kept. Nonzero: no memory.
     """
     i: cython.size_t = 0
     first: uint32_t
@@ -340,7 +341,7 @@ def replace_stand_ins(
         found = is_stood_in(e, a, q, m)
         if found < 0:
             return 1
-        if found and a.odd[first] & HAS_UNDECIDED:
+        if found and a.odd[first] & IS_DISTURBED:
             a.tired = True
         elif found:
             e.kept[first].whole = True
