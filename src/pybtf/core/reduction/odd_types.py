@@ -49,15 +49,30 @@ def count_types(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
 @cython.exceptval(check=False)
-def choose(a: cython.pointer[Analysis], key: uint32_t, clear: cython.bint) -> cython.bint:
+def is_better(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t, best: uint32_t) -> cython.bint:
+    """Whether there are more of a definition than of another; or as many, and it comes later, by which less is kept of
+    some kernels. (The numbers of classes would not do: they depend on which worker was first.)
+    """
+    if a.count[c] == a.count[best]:
+        return e.first_unit.p[c] > e.first_unit.p[best]
+    return a.count[c] > a.count[best]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def choose(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], key: uint32_t, clear: cython.bint
+) -> cython.bint:
     """Makes the definition of which there are most the usual one; `clear`: only if no other has a quarter of that."""
     c: uint32_t = a.first_member[key]
     best: uint32_t = 0
     second: uint32_t = 0
     while c:
         if a.marks[c] & FULL:
-            if best == 0 or a.count[c] > a.count[best]:
+            if best == 0 or is_better(e, a, c, best):
                 second = 0 if best == 0 else a.count[best]
                 best = c
             elif a.count[c] > second:
@@ -246,7 +261,7 @@ def choose_clear(
     k: uint32_t
     c: uint32_t
     for k in range(1, a.n):
-        if a.first_member[k] == 0 or choose(a, k, a.full[k] > 1):
+        if a.first_member[k] == 0 or choose(e, a, k, a.full[k] > 1):
             continue
         a.marks[k] |= UNCLEAR
         c = a.first_member[k]
@@ -273,7 +288,7 @@ def choose_usual(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyt
         failed = weigh(e, a, cython.address(sites))
         for k in range(1, a.n):
             if a.marks[k] & UNCLEAR:
-                choose(a, k, False)
+                choose(e, a, k, False)
     u64s_free(cython.address(sites))
     return failed
 
