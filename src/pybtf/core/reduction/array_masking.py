@@ -11,11 +11,11 @@ are of is equal but for arrays in it, the walk goes on there. The difference can
 - one of the two arrays may have been met before: what both types have in front of this place leads to it (`reaches`),
   or the types have a name, so that the comparison may have begun anywhere; and
 - what it was met with may then be taken for the other one. It was an array of its own class, so some unit has both
-  (`together`, for all pairs of arrays at once); or the array leads to another one (ARRAYS) or is loose, so that arrays
-  of other classes may be taken for it.
+  (`together`, for all pairs of arrays at once); or the array leads to another one (ARRAYS), so that arrays of other
+  classes may be taken for it.
 
-Types that differ in loose enumerations as well have other hashes `blind`. If they lead to arrays, that is enough for
-everything to be kept (`are_loose`): nearly everything is in such a program.
+Types that differ in loose enumerations as well have other hashes `blind`. If there is such a pair that leads to arrays,
+everything is kept, too (`are_loose`): in such a program, nearly everything is in any case.
 
 If there is such a pair, everything is kept. It is not enough to keep all types that reach one of the two. What was met
 before depends on which arrays are one: those of two units become one if the types that have them are dropped in one
@@ -199,7 +199,7 @@ def masked(
             if found < 0:
                 return found
             if found:
-                if (a.marks[x] | a.marks[y]) & (ARRAYS | LOOSE):
+                if (a.marks[x] | a.marks[y]) & ARRAYS:
                     return 1  # others may be taken for one of them
                 if a.marks[x] & a.marks[y] & OCCURS and note_pair(a, pairs, x, y):
                     return -1
