@@ -23,7 +23,7 @@ TESTS = (
     "merge_values", "min_core", "models", "offsets", "output_check", "read_section", "record_layout", "refuted",
     "relocate", "restore", "rules_locations", "rules_packed", "rules_signature", "show", "show_lines", "show_options",
     "show_pahole", "show_usage", "size", "split", "split_dwarf", "verify", "verify_fit", "verify_fix", "verify_ids",
-    "verify_objects", "verify_special", "why", "why_command", "why_words", "without", "worked_example",
+    "verify_objects", "verify_special", "why", "why_command", "why_words", "wild_types", "without", "worked_example",
 )  # fmt: skip
 
 

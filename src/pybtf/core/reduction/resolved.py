@@ -368,7 +368,8 @@ def order_redo(e: cython.pointer[Encoder]) -> cython.void:
     """Lists each unit that is decoded again once, in order."""
     i: cython.size_t
     n: cython.size_t = 0
-    qsort(e.redo.p, e.redo.n, cython.sizeof(uint32_t), compare_numbers)
+    if e.redo.n:
+        qsort(e.redo.p, e.redo.n, cython.sizeof(uint32_t), compare_numbers)
     for i in range(e.redo.n):
         if n == 0 or e.redo.p[n - 1] != e.redo.p[i]:
             e.redo.p[n] = e.redo.p[i]
