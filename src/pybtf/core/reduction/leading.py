@@ -20,7 +20,10 @@ from cython.cimports.libc.stdlib import qsort
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.encoder import APART, Encoder, KeptUnit
 from cython.cimports.pybtf.core.reduction.analysis import *
+from cython.cimports.pybtf.core.reduction.odd_types import give
+from cython.cimports.pybtf.core.reduction.resolved import compare_numbers
 from cython.cimports.pybtf.core.reduction.separate import first_usual, is_mixed, may_be_undecided
+from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_push
 
 
@@ -44,6 +47,7 @@ def class_in_unit(
 @cython.exceptval(check=False)
 def add_link(a: cython.pointer[Analysis], to: uint32_t, c: uint32_t) -> cython.int:
     """Class or key `c` leads where `to` does. Nonzero: no memory."""
+    CHECK(2 * a.users[to] <= a.links.n, "a type refers to what its unit does not have")
     if not (u32s_push(cython.address(a.links), a.users[to]) and u32s_push(cython.address(a.links), c)):
         return 1
     a.users[to] = cython.cast(uint32_t, a.links.n // 2)
@@ -82,18 +86,6 @@ def link_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], t: cython
 
 @cython.cfunc
 @cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def give_leading(a: cython.pointer[Analysis], c: uint32_t) -> cython.int:
-    """Gives the tint to a class or key, and has it passed on if that is new. Nonzero: no memory."""
-    if a.tint[c] & LEADING:
-        return 0
-    a.tint[c] |= LEADING
-    return not u32s_push(cython.address(a.todo), c)
-
-
-@cython.cfunc
-@cython.nogil
 @cython.exceptval(check=False)
 def pass_back(a: cython.pointer[Analysis]) -> cython.int:
     """Gives the tint to all that leads to what is in `a.todo`, in the unit that is linked. Nonzero: no memory."""
@@ -102,7 +94,7 @@ def pass_back(a: cython.pointer[Analysis]) -> cython.int:
         a.todo.n -= 1
         x = a.users[a.todo.p[a.todo.n]]
         while x:
-            if give_leading(a, a.links.p[2 * x - 1]):
+            if give(a, a.links.p[2 * x - 1], LEADING):
                 return 1
             x = a.links.p[2 * x - 2]
     return 0
@@ -121,7 +113,7 @@ def lead_to_undecided(
     c: uint32_t
     for i in range(1, t.n_types):
         c = class_in_unit(e, a, t, i)
-        if a.tint[c] & UNDECIDED and a.watch[c] & COMPARED and give_leading(a, c):
+        if a.tint[c] & UNDECIDED and a.watch[c] & COMPARED and give(a, c, LEADING):
             return 1
     return pass_back(a)
 
@@ -135,7 +127,7 @@ def lead_to_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis], t: cyth
     c: uint32_t
     for i in range(1, t.n_types):
         c = class_in_unit(e, a, t, i)
-        if e.class_list.p[t.classes + i] & APART and a.watch[c] & COMPARED and is_mixed(a, c) and give_leading(a, c):
+        if e.class_list.p[t.classes + i] & APART and a.watch[c] & COMPARED and is_mixed(a, c) and give(a, c, LEADING):
             return 1
     return pass_back(a)
 
@@ -151,7 +143,7 @@ def lead_to_tainted(
     c: uint32_t
     for i in range(1, t.n_types):
         c = class_in_unit(e, a, t, i)
-        if a.watch[c] & TAINTED and first_usual(e, a, c) != u and give_leading(a, c):
+        if a.watch[c] & TAINTED and first_usual(e, a, c) != u and give(a, c, LEADING):
             return 1
     return pass_back(a)
 
@@ -282,17 +274,6 @@ def lead_to_doubtful(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def compare_pairs(x: cython.p_const_void, y: cython.p_const_void) -> cython.int:
-    p: cython.pointer[cython.const[uint32_t]] = cython.cast(cython.pointer[cython.const[uint32_t]], x)
-    q: cython.pointer[cython.const[uint32_t]] = cython.cast(cython.pointer[cython.const[uint32_t]], y)
-    if p[0] != q[0]:
-        return (p[0] > q[0]) - (p[0] < q[0])
-    return (p[1] > q[1]) - (p[1] < q[1])
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def list_late(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
     """Lists in `a.late` the units that are to be kept whole because of what `note_partners` has noted since the last
     call. Nonzero: no memory.
@@ -302,7 +283,7 @@ def list_late(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython
     found: cython.bint
     a.late.n = 0
     if a.partners.n:
-        qsort(a.partners.p, a.partners.n // 2, 2 * cython.sizeof(uint32_t), compare_pairs)
+        qsort(a.partners.p, a.partners.n // 2, 2 * cython.sizeof(uint32_t), compare_numbers)
     while n < a.partners.n and not a.tired:
         u = a.partners.p[n]
         if lead_to_doubtful(e, a, u):
