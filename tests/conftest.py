@@ -78,10 +78,12 @@ def drop_capabilities() -> None:
         os._exit(99)
 
 
-def run_unprivileged(*arguments: object) -> subprocess.CompletedProcess[str]:
+def run_unprivileged(
+    *arguments: object, program: str = "pybtf", cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     """As `run_cli`, where permissions of files count: root has to keep to them, as everybody else."""
     done = subprocess.run(
-        [sys.executable, "-m", "pybtf", *(str(argument) for argument in arguments)],
+        [sys.executable, "-m", program, *(str(argument) for argument in arguments)], cwd=cwd,
         capture_output=True, text=True, env=environment(), check=False, timeout=60, preexec_fn=drop_capabilities,
     )  # fmt: skip
     if done.returncode == 99:

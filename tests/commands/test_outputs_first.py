@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import pybtf
 from pybtf.cli.main import main
-from tests.conftest import run_unprivileged
+from tests.builders.elfwriter import Section, bare
+from tests.conftest import ROOT, run_unprivileged
 
 Refused = Callable[..., str]
 
@@ -58,6 +60,49 @@ def test_a_file_that_is_write_protected(tmp_path: Path) -> None:
     done = run_unprivileged("encode", "--detached", out, input)
     assert done.returncode == 1
     assert f"{out}: cannot be written: it is write-protected" in done.stderr
+
+
+IN_PLACE = {
+    "encode": ("pybtf", "encode", "x"),
+    "encode of several": ("pybtf", "encode", "--standalone", "x", "other"),
+    "encode --combine": ("pybtf", "encode", "--combine", "x", "other"),
+    "merge": ("pybtf", "merge", "x"),
+    "pybtf-pahole": ("pybtf.pahole", "-J", "x"),
+}
+
+
+@pytest.mark.parametrize("words", IN_PLACE.values(), ids=IN_PLACE)
+def test_a_file_that_is_to_get_btf(words: tuple[str, ...], tmp_path: Path) -> None:
+    """It has no DWARF, which does not matter if it cannot be written. With BTF it may get the same again."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "x").write_bytes(bare([Section(".text", b"\xc3" * 16)]))
+    (folder / "other").write_bytes((folder / "x").read_bytes())
+    assert "x: has no " in run_unprivileged(*words[1:], program=words[0], cwd=folder).stderr
+    folder.chmod(0o555)
+    refused = run_unprivileged(*words[1:], program=words[0], cwd=folder)
+    assert refused.returncode == 1
+    assert f"x: cannot be written: no permission to write in {folder}. Use --" in refused.stderr
+    assert "has no" not in refused.stderr
+    (folder / "x").write_bytes(bare([Section(".BTF")]))
+    assert "x: has no " in run_unprivileged(*words[1:], program=words[0], cwd=folder).stderr
+
+
+def test_the_same_btf_again_needs_no_permission(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_bytes((ROOT / "fixtures" / "bin" / "01_char.gcc-O0-5-obj.elf").read_bytes())
+    assert main(["encode", str(file)]) == 0
+    tmp_path.chmod(0o555)
+    assert run_unprivileged("encode", file).returncode == 0
+
+
+def test_a_module_without_types_is_left_alone_in_a_build(tmp_path: Path) -> None:
+    base, file = tmp_path / "base", tmp_path / "x.ko"
+    base.write_bytes(pybtf.Builder().to_bytes())
+    file.write_bytes(bare([Section(".text", b"\xc3" * 16)]))
+    tmp_path.chmod(0o555)
+    done = run_unprivileged("-J", f"--btf_base={base}", file, program="pybtf.pahole")
+    assert (done.returncode, "left as it is" in done.stderr) == (0, True)
 
 
 def test_a_folder_of_results_that_nobody_may_write_to(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from pybtf.cli.request import Request, path_of, same, spare_companions, tell_war
 from pybtf.elf.atomic import require_writable
 from pybtf.elf.mapped import TRUNCATED, mapped
 from pybtf.elf.packed import require_plain
+from pybtf.elf.writer import require_replaceable
 from pybtf.errors import DEGRADED, OutputError, UsageError
 from pybtf.inputs import RealPaths, find_inputs, plain_name
 from pybtf.options import EncodeOptions
@@ -252,6 +253,7 @@ def _encode(
             raise task.problem
         if task.target is None:
             require_plain(task.path)
+            require_replaceable(task.path)
         return task, encode_one(task.path, check, options, passes=passes)
     except Exception as error:
         return task, (*explain(error, jobs), trace(error))

@@ -47,6 +47,10 @@ def run(request: Request, options: EncodeOptions, encode: Encode | None = None) 
     for _, output in outputs:
         if output is not None:
             require_writable(path_of(output))
+    if request.detached is None:
+        from pybtf.elf.writer import require_replaceable
+
+        require_replaceable(request.files[0])
     from pybtf.core.support.malloc_tuning import part_memory
     from pybtf.elf.mapped import mapped
 

@@ -410,13 +410,13 @@ class explained:
             raise OutputError(not_written(self._path, error, self._advice)) from error
 
 
-def require_writable(path: str) -> None:
+def require_writable(path: str, advice: str = "") -> None:
     """Raise `OutputError` if a file that is to be written later has no folder, one that nobody may write to, or a
     name that is taken by what cannot be replaced.
     """
     if _own_descriptor(path) is not None:
         return
-    with explained(path):
+    with explained(path, advice):
         old = _stat_or_none(path)
         folder = os.path.dirname(os.path.realpath(path)) or "."
         if not os.path.isdir(folder):
@@ -424,7 +424,7 @@ def require_writable(path: str) -> None:
         if old is not None and stat.S_IFMT(old.st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
             return
         if old is not None:
-            _check_replaceable(old, path, "", protected=False)
+            _check_replaceable(old, path, advice, protected=False)
         if not os.access(folder, os.W_OK | os.X_OK):
             raise OSError(errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES, "")
 

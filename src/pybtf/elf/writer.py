@@ -31,7 +31,7 @@ import errno
 import os
 import stat
 
-from pybtf.elf.atomic import Bytes, Replacement, explained
+from pybtf.elf.atomic import Bytes, Replacement, explained, require_writable
 from pybtf.elf.outline import Outline, read_exactly, read_outline
 from pybtf.elf.plan import DETACHED_ADVICE, Plan, is_current, make_plan
 from pybtf.errors import InputError, OutputError, Place
@@ -111,6 +111,27 @@ def put_sections(
             new.publish()
     stale = tuple([each for each in tied if outline.find(each.encode()) is not None])
     return Written(name, plan.placed, True, plan.size, source.stat.st_nlink - 1, stale, signed, new.disowned)
+
+
+def require_replaceable(path: str) -> None:
+    """Raise `OutputError` if `.BTF` could not be put into the ELF file `path`, as far as permissions tell: before there
+    is work that would be for nothing. A file that has BTF may get the same again, and nothing is written then. What is
+    no ELF file is an error of those who read it.
+    """
+    try:
+        require_writable(path, DETACHED_ADVICE)
+    except OutputError:
+        if _is_without_btf(path):
+            raise
+
+
+def _is_without_btf(path: str) -> bool:
+    """Whether it is an ELF file that has no `.BTF`."""
+    try:
+        with _Source(path, None) as source:
+            return read_outline(path, source.fd, source.stat.st_size).find(b".BTF") is None
+    except InputError:
+        return False
 
 
 def rewrite(

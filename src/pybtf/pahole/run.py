@@ -257,9 +257,13 @@ def _check_companions(request: Request) -> None:
 
 def _check_target(request: Request) -> None:
     """The detached file must be none of the inputs: both would be lost. That it can be written is seen before there is
-    any work.
+    any work; so is that the file itself can be, if that is a kernel: a module without types is left as it is.
     """
     if request.detached is None:
+        if request.base is None:
+            from pybtf.elf.writer import require_replaceable
+
+            require_replaceable(request.file)
         return
     for name in (request.file, request.base):
         if name is None:
