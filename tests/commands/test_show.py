@@ -16,8 +16,11 @@ from pybtf.btf.reader import BTF
 from pybtf.btf.types import (
     Array,
     Const,
+    Enum,
+    Enum64,
     Func,
     FuncProto,
+    Fwd,
     Int,
     Member,
     Param,
@@ -210,7 +213,20 @@ def test_json(small: Path, show: Show) -> None:
         ("p", 0, "struct tcp_a *"), ("a", 8, "struct tcp_a"),
     ]  # fmt: skip
     (call,) = json.loads(show("--json", "tcp_call", small))
-    assert call["text"] == "int tcp_call(struct tcp_a * a, ...);"
+    assert (call["kind"], call["text"]) == ("function", "int tcp_call(struct tcp_a * a, ...);")
+
+
+def test_kinds_in_json_are_the_words_in_front_of_names(tmp_path: Path, show: Show) -> None:
+    path = built(
+        tmp_path,
+        Int("int", 4, 32), Struct("s", 0, ()), Union("u", 0, ()), Enum("e", 4), Enum64("e64", 8), Typedef("t", 1),
+        FuncProto(1, ()), Func("f", 7), Var("v", 1), Fwd("gone"),
+    )  # fmt: skip
+    named = ["struct s", "union u", "enum e", "enum e64", "typedef t", "function f", "variable v"]
+    for of in (named, ["*"]):
+        rows = json.loads(show("--json", *of, path))
+        assert sorted(f"{row['kind']} {row['name']}" for row in rows) == sorted(named)
+    assert json.loads(show("--json", "gone", path))[0]["kind"] == "forward"
 
 
 def test_names_that_are_not_there(small: Path, show: Show, refused: Show) -> None:

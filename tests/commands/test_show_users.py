@@ -65,9 +65,9 @@ def test_users_of_what_only_a_typedef_names(path: Path, run: Run) -> None:
 def test_users_as_json(path: Path, run: Run) -> None:
     found = json.loads(run(main, "show", "--json", "--contains", "s", path))
     assert found == [
-        {"id": 11, "name": "direct", "members": ["m"]},
-        {"id": 12, "name": "many", "members": ["heads"]},
-        {"id": 13, "name": "nested", "members": ["v", "t", "sub.v", "sub.t"]},
+        {"id": 11, "name": "direct", "kind": "struct", "members": ["m"]},
+        {"id": 12, "name": "many", "kind": "struct", "members": ["heads"]},
+        {"id": 13, "name": "nested", "kind": "struct", "members": ["v", "t", "sub.v", "sub.t"]},
     ]
     found = json.loads(run(main, "show", "--json", "--find-pointers-to", "s", path))
     assert [(each["name"], each["members"]) for each in found] == [

@@ -43,6 +43,11 @@ def chosen(view: View, wanted: Iterable[str], shown: Collection[int] = SHOWN) ->
     return list(ids)
 
 
+def word_of(kind: int) -> str:
+    """The keyword of one of the kinds `SHOWN`; `forward` of what is only declared, as `pybtf diff` calls it."""
+    return next((word for word, kinds in KEYWORDS.items() if kind in kinds), "forward")
+
+
 def require_file_last(command: str, names: Sequence[str], file: str) -> None:
     """Raise `UsageError` if the FILE stands in front of the names, and `InputError` if there is none."""
     if file == "-" or os.path.lexists(file):

@@ -289,10 +289,15 @@ def _json_of_users(view: View, found: list[tuple[int, bytes]]) -> bytes:
     """An array, with an object for each struct, and which of its members these are."""
     from json import dumps
 
+    from pybtf.cli.choice import word_of
+
     members: dict[int, list[str]] = {}
     for id, member in found:
         members.setdefault(id, []).append(_text(member))
-    rows = [{"id": id, "name": _text(view.name_of(id)), "members": each} for id, each in members.items()]
+    rows = [
+        {"id": id, "name": _text(view.name_of(id)), "kind": word_of(view.kind(id)), "members": each}
+        for id, each in members.items()
+    ]
     return f"{dumps(rows, indent=2)}\n".encode()
 
 
@@ -369,12 +374,14 @@ def _json(view: View, shower: Shower, ids: list[int], sources: Sources) -> bytes
     """An array, with an object for each type. Structs and unions have their members, others their text."""
     from json import dumps
 
+    from pybtf.cli.choice import word_of
+
     rows: list[str] = []  # as texts, which take a fifth of the memory
     for id in ids:
-        row: dict[str, object] = {"id": id, "name": _text(view.name_of(id))}
         kind = view.kind(id)
+        row: dict[str, object] = {"id": id, "name": _text(view.name_of(id)), "kind": word_of(kind)}
         if kind in (STRUCT, UNION):
-            row |= {"kind": "struct" if kind == STRUCT else "union", **shower.sums(id)}
+            row |= shower.sums(id)
             row["members"] = [_member(shower, *member) for member in shower.members(id)]
         else:
             row["text"] = _text(shower.text(id)).rstrip("\n")
