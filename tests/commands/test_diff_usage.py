@@ -18,7 +18,7 @@ ALONE = "--object is about relocations; of the other options it goes with --json
 
 USAGE = [
     ([], "missing arguments 'OLD NEW'; see pybtf diff --help"),
-    ([OLD], "missing arguments 'OLD NEW'; see pybtf diff --help"),
+    ([OLD], "missing argument 'NEW'; see pybtf diff --help"),
     ([OLD, NEW, OLD], "one OLD and one NEW at a time"),
     (["--stat", "--markdown", *BOTH], "--stat, --markdown and --json do not go together"),
     (["--stat", "--json", *BOTH], "--stat, --markdown and --json do not go together"),

@@ -70,8 +70,9 @@ def diff(
 ) -> int:  # fmt: skip
     """The command, after its options have been read. The exit status."""
     if len(files) != 2:
-        few = "missing arguments 'OLD NEW'; see pybtf diff --help"
-        raise UsageError(few if len(files) < 2 else "one OLD and one NEW at a time")
+        few = "argument 'NEW'" if files else "arguments 'OLD NEW'"
+        missing = f"missing {few}; see pybtf diff --help"
+        raise UsageError(missing if len(files) < 2 else "one OLD and one NEW at a time")
     if sum((stat, markdown, json)) > 1:
         raise UsageError("--stat, --markdown and --json do not go together")
     bases = old_base or base, new_base or base

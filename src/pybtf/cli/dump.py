@@ -40,9 +40,9 @@ def dump(
     if not files:
         raise UsageError("missing argument 'FILE'; see pybtf dump --help")
     if len(files) > 1:
-        from pybtf.cli.habits import of_dump
+        from pybtf.cli.habits import of_dump, of_names
 
-        raise UsageError(f"one FILE at a time{of_dump(files)}")
+        raise UsageError(f"one FILE at a time{of_dump(files) or of_names(files)}")
     stdin_once((files[0], base))
     if output is not None:
         from pybtf.cli.output import opened, spared

@@ -134,6 +134,17 @@ def of_file(name: str) -> str:
     return f" (did you mean 'pybtf {command} {name}'?)"
 
 
+def of_names(files: tuple[str, ...]) -> str:
+    """What comes after `one FILE at a time` if the others are names of types, which other commands take beside FILE."""
+    there = [each for each in files if os.path.lexists(each)]
+    if len(there) != 1:
+        return ""
+    from shlex import join
+
+    roots = [word for each in files if each != there[0] for word in ("--root", each)]
+    return f"; a type is named by --root: {join(['pybtf', 'dump', *roots, there[0]])}"
+
+
 def of_dump(files: tuple[str, ...]) -> str:
     """As `of_word`, for what follows `btf dump` in bpftool: `file FILE`, `root_id ID`, and perhaps `format FORMAT`."""
     if len(files) < 2 or (files[0] != "file" and not set(files[1:]) & set(_DUMP_WORDS)):
