@@ -196,14 +196,22 @@ def test_the_hook_of_a_tree(commands: dict[str, str], tmp_path: Path) -> None:
 
 
 def test_the_debian_package(require: Callable[[str], str], tmp_path: Path) -> None:
-    """Built from this checkout, unpacked, and run from there. This compiles the core, so it runs only on request."""
+    """Built from this checkout, twice the same, and run unpacked. This compiles the core, so only on request."""
     if not os.environ.get("PYBTF_TEST_PACKAGE"):
         pytest.skip("PYBTF_TEST_PACKAGE is not set; it takes minutes")
     require("dpkg-deb")
     build = {**environment(), "PYTHON": sys.executable}
     build.pop("PYTHONPATH")
-    subprocess.run([CONTRIB / "debian" / "build-deb", tmp_path], env=build, check=True)
-    (package,) = tmp_path.glob("pybtf_*.deb")
+    build["SOURCE_DATE_EPOCH"] = "1700000000"
+    packages = []
+    for zone, umask in (("UTC", 0o022), ("Asia/Tokyo", 0o077)):
+        folder = tmp_path / zone.replace("/", "_")
+        folder.mkdir()
+        argv = [str(CONTRIB / "debian" / "build-deb"), str(folder)]
+        subprocess.run(argv, env=build | {"TZ": zone}, umask=umask, check=True)
+        packages += folder.glob("pybtf_*.deb")
+    package, again = packages
+    assert package.read_bytes() == again.read_bytes()
     root = tmp_path / "root"
     subprocess.run(["dpkg-deb", "-x", package, root], check=True)
     assert {page.name for page in (root / "usr/share/man/man1").iterdir()} == {"pybtf.1.gz", "pybtf-pahole.1.gz"}
