@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ from pybtf.cli import arguments, manual
 from pybtf.cli.app import group
 from pybtf.cli.click_command import click_command
 from pybtf.cli.main import COMMANDS, home, main
+from tests.conftest import ROOT
+
+Refused = Callable[..., str]
 
 WITH_TABLE = [name for name, metavar in COMMANDS.items() if metavar]
 
@@ -112,6 +116,33 @@ def test_jobs_have_one_grammar(text: str, number: int | None) -> None:
     assert read(line) is None
     with pytest.raises(click.UsageError, match="-j expects the number of workers, 1 to 1024, not"):
         by_click(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("encode --report --detached x y", "option '--report' requires an argument; '--detached' is an option "
+         "(--report=--detached takes it as the argument); see pybtf encode --help"),
+        ("dump x -o --format=raw", "option '-o' requires an argument; '--format=raw' is an option "
+         "(--output=--format=raw takes it as the argument); see pybtf dump --help"),
+        ("show -c -h", "option '-c' requires an argument; '-h' is an option "
+         "(--cacheline=-h takes it as the argument); see pybtf show --help"),
+        ("encode x --detached --no-progress", "option '--detached' requires an argument; '--no-progress' is an option "
+         "(--detached=--no-progress takes it as the argument); see pybtf encode --help"),
+        ("cc --store -- gcc -c x.c", "option '--store' requires an argument; see pybtf cc --help"),
+    ],
+)  # fmt: skip
+def test_an_option_is_not_the_value_of_the_one_before(line: str, said: str, refused: Refused) -> None:
+    assert refused(main, *line.split(), status=2) == f"pybtf: error: {said}\n"
+
+
+def test_an_option_may_be_a_value_after_an_equals_sign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = str(ROOT / "fixtures" / "golden" / "00_kernel_like.gcc-O2-5-exe.usual.btf")
+    monkeypatch.chdir(tmp_path)
+    assert main(["dump", "-o", "--json", sample]) == 2
+    assert not Path("--json").exists()
+    assert main(["dump", "--output=--json", sample]) == 0
+    assert Path("--json").stat().st_size
 
 
 def test_nobody_asks_whether_a_file_may_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

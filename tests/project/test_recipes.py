@@ -203,7 +203,7 @@ def test_the_debian_package(require: Callable[[str], str], tmp_path: Path) -> No
     build = {**environment(), "PYTHON": sys.executable}
     build.pop("PYTHONPATH")
     build["SOURCE_DATE_EPOCH"] = "1700000000"
-    packages = []
+    packages: list[Path] = []
     for zone, umask in (("UTC", 0o022), ("Asia/Tokyo", 0o077)):
         folder = tmp_path / zone.replace("/", "_")
         folder.mkdir()

@@ -43,6 +43,14 @@ class Command(click.Command):
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         return printed(super().get_help_option(ctx))
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does it, without taking an option for the value of the one before it: then a command would do
+        something else than it was asked to, and write files that nobody named.
+        """
+        if not ctx.resilient_parsing:
+            _require_values(self.get_params(ctx), args, ctx)
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """As click does it, without names that are empty; whoever reads arguments without click leaves these to it."""
         for param in self.params:
@@ -50,6 +58,24 @@ class Command(click.Command):
             if isinstance(param.type, click.Path):
                 _require_names(param, value if isinstance(value, tuple) else (value,))
         return super().invoke(ctx)
+
+
+def _require_values(params: list[click.Parameter], args: list[str], ctx: click.Context) -> None:
+    """Raise click's `UsageError` if an option stands where the value of another one is to be."""
+    options = [param for param in params if isinstance(param, click.Option)]
+    known = {name: option for option in options for name in (*option.opts, *option.secondary_opts)}
+    rest = iter(args)
+    for arg in rest:
+        if arg == "--":
+            return
+        option = known.get(arg)
+        if option is None or option.is_flag:
+            continue
+        value = next(rest, "")
+        if value == "--" or value.partition("=")[0] in known:
+            text = f"option '{arg}' requires an argument"
+            hint = f"; '{value}' is an option ({option.opts[-1]}={value} takes it as the argument)"
+            raise click.UsageError(text if value == "--" else text + hint, ctx)
 
 
 def _require_names(param: click.Parameter, values: tuple[str | None, ...]) -> None:
