@@ -113,6 +113,9 @@ def test_a_folder_of_results_that_nobody_may_write_to(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert f"{folder}: no permission to write in this folder. Name another place." in done.stderr
+    done = run_unprivileged("encode", "--standalone", "--detached-dir", folder / "new" / "one", input)
+    said = f"{folder}/new/one: cannot be written: no permission to write in {folder}. Name a place you may write to."
+    assert done.stderr == f"pybtf: error: {said}\n"
 
 
 def test_what_is_written_to_as_it_is(tmp_path: Path, refused: Refused) -> None:

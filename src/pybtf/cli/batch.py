@@ -18,7 +18,7 @@ from pybtf.cli import console, summary
 from pybtf.cli.faults import BUG, FAILED, bug, explain, named, trace
 from pybtf.cli.progress import Progress
 from pybtf.cli.request import Request, path_of, same, spare_companions, tell_warnings, warn_of_written, write_report
-from pybtf.elf.atomic import require_writable
+from pybtf.elf.atomic import not_written, require_writable
 from pybtf.elf.mapped import TRUNCATED, mapped
 from pybtf.elf.packed import require_plain
 from pybtf.elf.writer import require_replaceable
@@ -186,7 +186,7 @@ def _check_targets(tasks: list[Task], request: Request, options: EncodeOptions) 
                 folder = os.path.dirname(folder)  # noqa: PTH120
             raise OutputError(f"{folder}: is a file, not a folder") from error
         except OSError as error:
-            raise OutputError(f"{folder}: the folder cannot be made: {error.strerror}") from error
+            raise OutputError(not_written(folder, error)) from error
         if not os.access(folder or ".", os.W_OK | os.X_OK):
             raise OutputError(f"{folder}: no permission to write in this folder. Name another place.")
     if request.report is not None:
