@@ -140,7 +140,8 @@ Without NAME, print how many functions and variables there are by reason.
 
 What is printed:
   --list REASON        All functions that are left out for REASON, or variables, one on each line; with NAME,
-                       those that match. REASON may be in_btf, and begin with function: or variable:
+                       those that match. REASON may be in_btf. One that both have means functions, with
+                       variable: in front of it variables
   --json               Print JSON: a list with an object for each name (name, kind, in_btf, reason, verdict,
                        advice, evidence, like), or for each reason
 
