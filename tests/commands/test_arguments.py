@@ -136,6 +136,16 @@ def test_an_option_is_not_the_value_of_the_one_before(line: str, said: str, refu
     assert refused(main, *line.split(), status=2) == f"pybtf: error: {said}\n"
 
 
+@pytest.mark.parametrize("names", [["page"], ["tcp_*", "enum pid_type"]])
+def test_names_beside_the_file_are_those_of_roots(names: list[str], tmp_path: Path, refused: Refused) -> None:
+    file = tmp_path / "x.btf"
+    file.touch()
+    roots = " ".join(f"--root {name}" if name.isalpha() else f"--root '{name}'" for name in names)
+    said = f"one FILE at a time; a type is named by --root: pybtf dump {roots} {file}\n"
+    for files in ([*names, str(file)], [str(file), *names]):
+        assert refused(main, "dump", *files, status=2) == f"pybtf: error: {said}"
+
+
 def test_an_option_may_be_a_value_after_an_equals_sign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sample = str(ROOT / "fixtures" / "golden" / "00_kernel_like.gcc-O2-5-exe.usual.btf")
     monkeypatch.chdir(tmp_path)

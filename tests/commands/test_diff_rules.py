@@ -422,6 +422,21 @@ def chosen(old: Make, new: Make, *, names: tuple[str, ...] = (), ignored: tuple[
     return [line for line in lines(selection.choose(changes(old, new)), lambda change: change.title) if line]
 
 
+def test_names_of_members() -> None:
+    """Several are shown together; of members that moved together, those; a name of the struct itself shows all."""
+    shifted = struct(A, B, C), struct(("a", INT, 64), ("b", INT, 96), ("c", LONG, 128))
+    together = ["~ struct s", "    ~ struct s: 2 members move by +8: a, c"]
+    assert chosen(*shifted, names=("s.a", "struct s.c")) == together
+    assert chosen(*shifted, names=("s.b",)) == ["~ struct s", "    ~ struct s: 1 member moves by +8: b"]
+    assert chosen(*shifted, names=("s.x",)) == []
+    assert chosen(*shifted, names=("s.a", "s.c", "s.b"), ignored=("s.b",)) == together
+    other = struct(A, B, C), struct(A, ("b", LONG, 64), ("x", LONG, 128))
+    title, *rest = chosen(*other, names=("s.b", "s.gone", "s.x"))
+    assert title == "~ struct s"
+    assert [line.split(":")[0] for line in rest] == ["    + struct s.x", "    ~ struct s.b"]
+    assert chosen(*other, names=("s.b", "s")) == chosen(*other, names=("s", "s.b")) == chosen(*other)
+
+
 def test_patterns_of_members() -> None:
     shifted = struct(A, B, C), struct(("a", INT, 64), ("b", INT, 96), ("c", LONG, 128))
     assert chosen(*shifted, ignored=("struct s.*",)) == []

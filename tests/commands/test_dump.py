@@ -236,8 +236,6 @@ def test_roots_that_are_not_there(refused: Callable[..., str]) -> None:
         (["--json", "--format", "c", SAMPLE], "--format c and --json do not go together"),
         ([], "missing argument 'FILE'"),
         ([SAMPLE, SAMPLE], "one FILE at a time\n"),
-        (["a", "enum b", SAMPLE], "; a type is named by --root: pybtf dump --root a --root 'enum b' "),
-        ([SAMPLE, "tcp_*"], f"; a type is named by --root: pybtf dump --root 'tcp_*' {SAMPLE}\n"),
         (["--base", "-", "-"], "standard input can be read only once"),
         (["--colour", SAMPLE], "--colour"),
     ],

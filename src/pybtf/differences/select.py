@@ -124,28 +124,35 @@ class Selection:
             change = without_details(change, patterns)
             if change.what == "changed" and not change.details:
                 return None
-        for pattern in self.names:
-            if pattern.path is not None and pattern.fits(change) and change.what == "changed":
-                kept = [detail for detail in change.details if pattern.fits_path(detail)]
-                return _with(change, kept) if kept else None
+        wanted = [pattern for pattern in self.names if pattern.fits(change)] if change.what == "changed" else []
+        if wanted and all(pattern.path is not None for pattern in wanted):
+            change = _with(change, _parts(change.details, wanted, fitting=True))
+            return change if change.details else None
         return change
 
 
 def without_details(change: Change, patterns: Sequence[Pattern]) -> Change:
-    """The change without what one of the patterns is about. Of members that shifted together, these are taken out."""
+    """The change without what one of the patterns is about."""
+    return _with(change, _parts(change.details, patterns, fitting=False))
+
+
+def _parts(details: Iterable[Detail], patterns: Sequence[Pattern], *, fitting: bool) -> list[Detail]:
+    """The details that one of the patterns is about, or all others. Of members that shifted together, those that it is
+    about, or the others.
+    """
     kept = []
-    for detail in change.details:
+    for detail in details:
         if detail.what == "shifted" and detail.new is not None:
             members = [
                 name
                 for name in detail.new["members"]
-                if not any(pattern.path and pattern.path(name) for pattern in patterns)
+                if any(pattern.path and pattern.path(name) for pattern in patterns) == fitting
             ]
             if members:
                 kept.append(replace(detail, new={**detail.new, "members": members}))
-        elif not any(pattern.fits_path(detail) for pattern in patterns):
+        elif any(pattern.fits_path(detail) for pattern in patterns) == fitting:
             kept.append(detail)
-    return _with(change, kept)
+    return kept
 
 
 def _with(change: Change, details: list[Detail]) -> Change:

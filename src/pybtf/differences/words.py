@@ -154,7 +154,7 @@ def _shift(detail: Detail, word: str) -> str:
     after = f" after {value['after']}" if value["after"] else ""
     by = f"{value['bits']:+,} bits" if "bits" in value else f"{value['by']:+,}"
     shown = f"{names[0]} ... {names[-1]}" if len(names) > 2 else ", ".join(names)
-    return f"{counted(len(names), word)}{after} move by {by}: {shown}"
+    return f"{counted(len(names), word)}{after} {'moves' if len(names) == 1 else 'move'} by {by}: {shown}"
 
 
 def _enumerator(detail: Detail) -> str:
