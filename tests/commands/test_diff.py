@@ -500,6 +500,9 @@ def test_a_name_that_neither_file_has(capsys: pytest.CaptureFixture[str]) -> Non
         said = capsys.readouterr().err
         assert f"{name!r}" in said
         assert "Nearest: task_struct" in said
+    for name, status in (("union sock", 1), ("union sock.x", 1), ("union *", 0), ("struct sock", 0)):
+        assert main(["diff", "--name", name, "--fail-on", "kfunc", str(OLD), str(NEW)]) == status
+        assert ("There is struct sock and variable sock." in capsys.readouterr().err) == bool(status)
 
 
 def test_forms(capsys: pytest.CaptureFixture[str]) -> None:

@@ -437,6 +437,20 @@ def test_names_of_members() -> None:
     assert chosen(*other, names=("s.b", "s")) == chosen(*other, names=("s", "s.b")) == chosen(*other)
 
 
+def test_sections_have_dots_in_their_names() -> None:
+    def make(size: int) -> Make:
+        def add(m: Maker) -> None:
+            m.add(Datasec(".data..percpu", size, (SectionVar(m.add(Var("v", INT)), 0, 4),)))
+
+        return add
+
+    assert chosen(make(4), make(4)) == []
+    everything = chosen(make(4), make(8))
+    assert everything == ["~ section .data..percpu: size 4 -> 8"]
+    assert chosen(make(4), make(8), names=("section .data*",)) == everything
+    assert chosen(make(4), make(8), ignored=("section .data..percpu",)) == []
+
+
 def test_patterns_of_members() -> None:
     shifted = struct(A, B, C), struct(("a", INT, 64), ("b", INT, 96), ("c", LONG, 128))
     assert chosen(*shifted, ignored=("struct s.*",)) == []

@@ -130,18 +130,30 @@ def _require_names(views: tuple[View, View], texts: tuple[str, ...], selection: 
     """Tell of each --name that neither side has. For `gate`, which such a name would pass, it is an error."""
     if not texts:
         return
-    from pybtf.cli.choice import nearest
+    from pybtf.cli.choice import KEYWORDS, nearest
 
     known = {each.decode("utf-8", "surrogateescape") for view in views for each in view.names()}
     for text, pattern in zip(texts, selection.names, strict=True):
+        plain = not set(pattern.of) & set("*?[")
         if any(pattern.name(each) for each in known):
-            continue
-        last = text.split()[-1].partition(".")[0]
-        hint = nearest(views[0], last)
-        if gate and not set(last) & set("*?["):
+            kinds = _words_for(views, pattern.of) if plain and pattern.category in KEYWORDS else set()
+            if not kinds or pattern.category in kinds:
+                continue
+            hint = f"There is {' and '.join(f'{kind} {pattern.of}' for kind in sorted(kinds))}."
+        else:
+            hint = nearest(views[0], pattern.of)
+        if gate and plain:
             found = f"nothing is called {quoted(text)}, nor in {views[1].name}"
             raise InputError(views[0].name, found, "a name of one of them", hint)
         console.note(f"--name {quoted(text)}: neither file has such a name. {hint}".rstrip())
+
+
+def _words_for(views: tuple[View, View], name: str) -> set[str]:
+    """What kinds of types have this name on one side, as patterns call them."""
+    from pybtf.cli.choice import SHOWN, word_of
+
+    kinds = {view.kind(id) for view in views for id in view.find(name.encode("utf-8", "surrogateescape"))}
+    return {word_of(kind) for kind in kinds if kind in SHOWN}
 
 
 def _open(

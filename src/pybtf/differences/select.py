@@ -50,7 +50,8 @@ def failing(texts: Iterable[str]) -> frozenset[str]:
 class Pattern:
     """`sock`, `struct sock*`, `struct sock.sk_*`, `removed function foo`: names with `*`, `?` and `[...]`.
 
-    The words in front may be left out. What follows a dot is a member, enumerator or parameter.
+    The words in front may be left out. What follows a dot is a member, enumerator or parameter, but in the name of a
+    section. `of` is the name that is meant, without all that.
     """
 
     def __init__(self, text: str) -> None:
@@ -66,8 +67,8 @@ class Pattern:
             raise UsageError(f"{quoted(text)} is not a pattern: a name, with the kind in front if it matters")
         self.category = _WORDS.get(keyword, "")
         self.kfunc = keyword == "kfunc"
-        name, _, path = words[0].partition(".")
-        self.name = re.compile(translate(name)).match
+        self.of, _, path = words[0].partition(".") if self.category != "section" else (words[0], "", "")
+        self.name = re.compile(translate(self.of)).match
         self.path = re.compile(translate(path)).match if path else None
 
     def fits(self, change: Change) -> bool:
