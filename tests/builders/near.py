@@ -260,6 +260,22 @@ def replaced_in_a_tainted_unit() -> list[Unit]:
     return [first, [x, a, m, t], [odd, t], [t, z, h], replaced, [y], [c, k, t], last]
 
 
+def met_by_a_name_that_a_unit_has_twice() -> list[Unit]:
+    """The fifth unit declares `c` as well, so its own one is wild. That of the last unit is taken for it all the same,
+    and the `t` is mapped to what the other `t` was: to the odd one.
+    """
+    a, c, t, x, z = struct("a"), struct("c", "z"), struct("t", "a"), struct("x", "a"), struct("z", "t")
+    odd, last = narrow.struct("a", [narrow.LONG]), ("function", narrow.to("t"))
+    return [[x], [x, a], [t, z], [odd, t], [("declare", "struct", "c"), t, z, c], [c, z, t, a, last]]
+
+
+def met_by_a_name_twice_after_another() -> list[Unit]:
+    """The last unit has `c` twice, and an undecided `t`. The first `c` comes before, and leads to a decided one."""
+    a, c, q, t, x = struct("a"), struct("c", "q"), struct("q", "t"), struct("t", "a"), struct("x", "a")
+    odd = narrow.struct("a", [narrow.LONG])
+    return [[x], [x, a], [odd, t], [c, q, t, a], [c, t, ("declare", "struct", "c")]]
+
+
 #: Functions above whose programs ask what an undecided type meets, or may merge with.
 MEETING = (
     "met", "two_met", "told_apart", "just_before", "later", "captured_in_vain", "defined_besides", "pointers_twice",
@@ -267,7 +283,8 @@ MEETING = (
     "met_by_way_of_another", "met_by_way_of_two", "odd_by_way_of_another", "pointer_of_another",
     "declared_by_way_of_another", "pointer_to_declared", "met_past_a_declaration", "met_besides_a_captured_type",
     "met_by_a_pointer_of_another", "met_by_a_pointer_of_a_decided_type", "replaced_late",
-    "resolved_by_a_unit_that_does_not_ask", "replaced_in_a_tainted_unit",
+    "resolved_by_a_unit_that_does_not_ask", "replaced_in_a_tainted_unit", "met_by_a_name_that_a_unit_has_twice",
+    "met_by_a_name_twice_after_another",
 )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ A decided type may still go to an odd one, if it is reached by another whose com
 unit has one undecided type, all its types of mixed classes count as undecided, and the unit is *disturbed*. A class is
 *tainted* if its first usual type is in a disturbed unit, and units with tainted types are disturbed, too, whether they
 have undecided types or not: those of other units may stand between. Odd types in disturbed units taint their class for
-units with odd types of it.
+units with odd types of it; and for all units, if they are odd only because their unit has their name twice.
 
 `decide` is called for each unit in order, between `watch` and what refine.py makes of it. In between, the tint
 UNDECIDED is on the classes of undecided types and of what refers to these without being compared.
@@ -443,6 +443,8 @@ def taint(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
             if a.marks[c] & LOOSE and not a.watch[c] & TAINTED_ODD:
                 taint_loose(a)
             a.watch[c] |= TAINTED_ODD
+            if is_mixed(a, c) and a.n_slots[c] == 0 and first_usual(e, a, c) >= u:
+                a.watch[c] |= TAINTED  # its unit has the name twice: usual types are taken for it all the same
         elif first_usual(e, a, c) >= u and not is_captured(a, c, u):
             a.watch[c] |= TAINTED
         i = next_watched(a.watch, REACHING, p, i + 1, n)
