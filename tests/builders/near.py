@@ -276,6 +276,15 @@ def met_by_a_name_twice_after_another() -> list[Unit]:
     return [[x], [x, a], [odd, t], [c, q, t, a], [c, t, ("declare", "struct", "c")]]
 
 
+def met_twice() -> list[Unit]:
+    """Two equal nameless structs of the last unit are undecided. The first `c` has two as well, for which that of the
+    unit before stands.
+    """
+    a, x, to_t = struct("a"), struct("x", "a"), ("ptr", narrow.nameless([narrow.to("a")]))
+    c, odd = narrow.struct("c", [("fresh", ("ptr", ("fresh", to_t[1]))), to_t]), narrow.struct("a", [narrow.LONG])
+    return [[x], [x, a], [a, ("use", to_t)], [a, c], [odd, ("use", to_t)], [c, ("function", to_t)]]
+
+
 #: Functions above whose programs ask what an undecided type meets, or may merge with.
 MEETING = (
     "met", "two_met", "told_apart", "just_before", "later", "captured_in_vain", "defined_besides", "pointers_twice",
@@ -284,7 +293,7 @@ MEETING = (
     "declared_by_way_of_another", "pointer_to_declared", "met_past_a_declaration", "met_besides_a_captured_type",
     "met_by_a_pointer_of_another", "met_by_a_pointer_of_a_decided_type", "replaced_late",
     "resolved_by_a_unit_that_does_not_ask", "replaced_in_a_tainted_unit", "met_by_a_name_that_a_unit_has_twice",
-    "met_by_a_name_twice_after_another",
+    "met_by_a_name_twice_after_another", "met_twice",
 )  # fmt: skip
 
 

@@ -239,17 +239,25 @@ def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
 @cython.nogil
 @cython.exceptval(check=False)
 def place_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
-    """If unit `u` is whole, has all stand apart that has the tint of undecided types. Takes the tint away."""
+    """If unit `u` is whole, has all stand apart that has the tint of undecided types. Takes the tint away.
+
+    If two of them are compared and of one class, everything is kept (`tired`): where one type of another unit stands
+    for both, a comparison goes on at the first of the two only.
+    """
     t: cython.pointer[KeptUnit] = cython.address(e.kept[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     at: cython.size_t
     i: uint32_t
     c: uint32_t
+    a.stamp += 1
     for at in range(a.watched.n):
         i = a.watched.p[at]
         c = p[i] & CLASS_BITS
         if t.whole and a.tint[c] & UNDECIDED:
             p[i] |= APART
+            if a.watch[c] & COMPARED and a.visited[c] == a.stamp:
+                a.tired = True
+            a.visited[c] = a.stamp
         CHECK(
             p[i] & APART or not a.tint[c] or a.settled[c] < u or is_captured(a, c, u),
             "an undecided type is dropped although nothing stands for it",
