@@ -285,6 +285,17 @@ def met_twice() -> list[Unit]:
     return [[x], [x, a], [a, ("use", to_t)], [a, c], [odd, ("use", to_t)], [c, ("function", to_t)]]
 
 
+def pointer_of_an_undecided_type() -> list[Unit]:
+    """The first pointer to `t` is that of the fifth unit, which leads to another undecided type. So the next stands for
+    others, that of the unit before the last, although it leads to an undecided `t`.
+    """
+    a, b, d, t, x = struct("a"), struct("b", "d"), struct("d", "y"), struct("t", "b"), struct("x", "a")
+    c, s, y, z, of_b = struct("c", "z"), struct("s", "a"), struct("y", "t"), struct("z", "t"), struct("w", "b")
+    odd, other, use = narrow.struct("a", [narrow.LONG]), struct("b"), ("function", narrow.to("t"))
+    before = [[x], [x, a], [odd, s, of_b], [s, of_b, b], [s, ("function", narrow.to("s")), b, t, z]]
+    return [*before, [other, t, ("use", narrow.to("t"))], [a], [y], [z, t, d, c], [c, z, t, use]]
+
+
 #: Functions above whose programs ask what an undecided type meets, or may merge with.
 MEETING = (
     "met", "two_met", "told_apart", "just_before", "later", "captured_in_vain", "defined_besides", "pointers_twice",
@@ -293,7 +304,7 @@ MEETING = (
     "declared_by_way_of_another", "pointer_to_declared", "met_past_a_declaration", "met_besides_a_captured_type",
     "met_by_a_pointer_of_another", "met_by_a_pointer_of_a_decided_type", "replaced_late",
     "resolved_by_a_unit_that_does_not_ask", "replaced_in_a_tainted_unit", "met_by_a_name_that_a_unit_has_twice",
-    "met_by_a_name_twice_after_another", "met_twice",
+    "met_by_a_name_twice_after_another", "met_twice", "pointer_of_an_undecided_type",
 )  # fmt: skip
 
 

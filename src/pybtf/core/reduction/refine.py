@@ -439,15 +439,29 @@ def refine_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def is_handed(a: cython.pointer[Analysis], c: uint32_t) -> cython.bint:
+    """Whether other types are going to stand for class `c`."""
+    i: cython.size_t
+    for i in range(a.handed.n):
+        if a.handed.p[i] == c:
+            return True
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def check_late(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
-    """Asserts that none of the undecided types of unit `u`, the one at hand, stands for others."""
+    """Asserts that none of the undecided types of unit `u`, the one at hand, stands for others. (Of classes in
+    `a.handed` it is still to be found which ones do.)
+    """
     p: cython.pointer[uint32_t] = e.class_list.p + e.kept[u].classes
     at: cython.size_t
     c: uint32_t
     if CHECKED:
         for at in range(a.watched.n):
             c = p[a.watched.p[at]]
-            if not c & APART and a.tint[c] and not is_captured(a, c, u):
+            if not c & APART and a.tint[c] and not is_captured(a, c, u) and not is_handed(a, c):
                 c = known_variant(e, a, c) if a.watch[c] & VARIES else c
                 CHECK(c < a.firsts.n and a.firsts.p[c] < u, "what is undecided late has stood for others")
 
