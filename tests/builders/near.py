@@ -296,6 +296,16 @@ def pointer_of_an_undecided_type() -> list[Unit]:
     return [*before, [other, t, ("use", narrow.to("t"))], [a], [y], [z, t, d, c], [c, z, t, use]]
 
 
+def resolved_by_a_name_that_a_unit_has_twice() -> list[Unit]:
+    """The first usual `d` is taken for the wild one of the fourth unit. Both only declare `k`. But the first pointer to
+    `k`, that of the third unit, leads to a definition. The last unit meets the declaration, which is not resolved.
+    """
+    a, c, d, e, h = struct("a"), struct("c", "a"), struct("d", "k"), struct("e", "a"), struct("h", "k", "c")
+    k, to_k, use = struct("k", "c"), ("use", narrow.to("k")), ("use", ("ptr", ("const", ("name", "struct", "c", 0))))
+    twice = [d, ("declare", "struct", "d")]
+    return [[e], [e, a], [k, c, a, to_k], twice, [d], [h, c, struct("a", "b")], [h, k, c, use]]
+
+
 #: Functions above whose programs ask what an undecided type meets, or may merge with.
 MEETING = (
     "met", "two_met", "told_apart", "just_before", "later", "captured_in_vain", "defined_besides", "pointers_twice",
@@ -305,6 +315,7 @@ MEETING = (
     "met_by_a_pointer_of_another", "met_by_a_pointer_of_a_decided_type", "replaced_late",
     "resolved_by_a_unit_that_does_not_ask", "replaced_in_a_tainted_unit", "met_by_a_name_that_a_unit_has_twice",
     "met_by_a_name_twice_after_another", "met_twice", "pointer_of_an_undecided_type",
+    "resolved_by_a_name_that_a_unit_has_twice",
 )  # fmt: skip
 
 

@@ -321,12 +321,15 @@ def tint_users(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint3
 @cython.exceptval(check=False)
 def needs_own_targets(a: cython.pointer[Analysis], entry: uint32_t, u: uint32_t) -> cython.bint:
     """Whether what tells a type of unit `u` from odd ones may be in the types that it refers to there. What stands for
-    these, from other units, may only declare the names by which they differ.
+    these, from other units, may only declare the names by which they differ. Or nothing does, as the odd ones are odd
+    only because their unit has their name twice. Then what stands there may resolve a declaration.
     """
     i: uint32_t
     to: uint32_t
     if not may_be_undecided(a, entry, u):
         return False
+    if a.n_slots[entry] == 0:
+        return True
     for i in range(a.n_slots[entry]):
         to = meant(a, a.slots[a.slots_at[entry] + i].to)
         if to and a.watch[to] & COMPARED and is_mixed(a, to):
