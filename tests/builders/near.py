@@ -269,6 +269,14 @@ def met_by_a_name_that_a_unit_has_twice() -> list[Unit]:
     return [[x], [x, a], [t, z], [odd, t], [("declare", "struct", "c"), t, z, c], [c, z, t, a, last]]
 
 
+def tainted_by_a_name_that_a_unit_has_twice() -> list[Unit]:
+    """The same, with another usual `c` in between, which has its `z` declared. Its unit is kept whole, the last one is
+    only because of the wild `c`.
+    """
+    units = met_by_a_name_that_a_unit_has_twice()
+    return [*units[:-1], [struct("c", "z")], units[-1]]
+
+
 def met_by_a_name_twice_after_another() -> list[Unit]:
     """The last unit has `c` twice, and an undecided `t`. The first `c` comes before, and leads to a decided one."""
     a, c, q, t, x = struct("a"), struct("c", "q"), struct("q", "t"), struct("t", "a"), struct("x", "a")
@@ -314,8 +322,8 @@ MEETING = (
     "declared_by_way_of_another", "pointer_to_declared", "met_past_a_declaration", "met_besides_a_captured_type",
     "met_by_a_pointer_of_another", "met_by_a_pointer_of_a_decided_type", "replaced_late",
     "resolved_by_a_unit_that_does_not_ask", "replaced_in_a_tainted_unit", "met_by_a_name_that_a_unit_has_twice",
-    "met_by_a_name_twice_after_another", "met_twice", "pointer_of_an_undecided_type",
-    "resolved_by_a_name_that_a_unit_has_twice",
+    "tainted_by_a_name_that_a_unit_has_twice", "met_by_a_name_twice_after_another", "met_twice",
+    "pointer_of_an_undecided_type", "resolved_by_a_name_that_a_unit_has_twice",
 )  # fmt: skip
 
 
