@@ -492,19 +492,6 @@ def test_fail_on(capsys: pytest.CaptureFixture[str], arguments: list[str], expec
     assert run(capsys, *arguments, OLD, OLD)[0] == 0
 
 
-def test_a_name_that_neither_file_has(capsys: pytest.CaptureFixture[str]) -> None:
-    """Otherwise a check for it would never fail."""
-    for name, fatal, status in (("task_struc", [], 0), ("struct task_struc", ["any"], 1), ("task_strux*", ["any"], 0)):
-        arguments = ["--name", name, *(["--fail-on", *fatal] if fatal else [])]
-        assert main(["diff", *arguments, str(OLD), str(NEW)]) == status
-        said = capsys.readouterr().err
-        assert f"{name!r}" in said
-        assert "Nearest: task_struct" in said
-    for name, status in (("union sock", 1), ("union sock.x", 1), ("union *", 0), ("struct sock", 0)):
-        assert main(["diff", "--name", name, "--fail-on", "kfunc", str(OLD), str(NEW)]) == status
-        assert ("There is struct sock and variable sock." in capsys.readouterr().err) == bool(status)
-
-
 def test_forms(capsys: pytest.CaptureFixture[str]) -> None:
     whole = json.loads(run(capsys, "--json", OLD, NEW)[1])
     assert whole["schema"] == 1

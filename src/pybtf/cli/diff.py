@@ -9,7 +9,7 @@ import sys
 from pybtf.cli import console
 from pybtf.cli.arguments import FLAG, JOBS, PATH, PATHS, TEXTS, Option, stdin_once
 from pybtf.cli.faults import BUG
-from pybtf.errors import InputError, UsageError, printable, quoted
+from pybtf.errors import InputError, UsageError, printable
 from pybtf.options import MAX_JOBS
 from pybtf.support import TYPE_CHECKING
 from pybtf.support.process import printing
@@ -115,7 +115,9 @@ def diff(
         _print_folders(files, rows, form, quiet)
     else:
         views = _open(files, bases, dwarf, features, jobs)
-        _require_names(views, name, selection, bool(fatal))
+        from pybtf.cli.diff_names import require_names
+
+        require_names(views, name, selection, bool(fatal))
         places = _places(views, (old_provenance, new_provenance))
         rows = [_one(*views, selection, form, reach, places)]
         status = 0
@@ -124,36 +126,6 @@ def diff(
         _print_one(files, rows[0], form)
     failed = any(row["count"] if "any" in fatal else any(row["classes"][name] for name in fatal) for row in rows)
     return max(status, 1 if failed and fatal else 0)
-
-
-def _require_names(views: tuple[View, View], texts: tuple[str, ...], selection: Selection, gate: bool) -> None:
-    """Tell of each --name that neither side has. For `gate`, which such a name would pass, it is an error."""
-    if not texts:
-        return
-    from pybtf.cli.choice import KEYWORDS, nearest
-
-    known = {each.decode("utf-8", "surrogateescape") for view in views for each in view.names()}
-    for text, pattern in zip(texts, selection.names, strict=True):
-        plain = not set(pattern.of) & set("*?[")
-        if any(pattern.name(each) for each in known):
-            kinds = _words_for(views, pattern.of) if plain and pattern.category in KEYWORDS else set()
-            if not kinds or pattern.category in kinds:
-                continue
-            hint = f"There is {' and '.join(f'{kind} {pattern.of}' for kind in sorted(kinds))}."
-        else:
-            hint = nearest(views[0], pattern.of)
-        if gate and plain:
-            found = f"nothing is called {quoted(text)}, nor in {views[1].name}"
-            raise InputError(views[0].name, found, "a name of one of them", hint)
-        console.note(f"--name {quoted(text)}: neither file has such a name. {hint}".rstrip())
-
-
-def _words_for(views: tuple[View, View], name: str) -> set[str]:
-    """What kinds of types have this name on one side, as patterns call them."""
-    from pybtf.cli.choice import SHOWN, word_of
-
-    kinds = {view.kind(id) for view in views for id in view.find(name.encode("utf-8", "surrogateescape"))}
-    return {word_of(kind) for kind in kinds if kind in SHOWN}
 
 
 def _open(

@@ -10,6 +10,7 @@ from pybtf.core.diff.diff_reach import Reach as Reached
 from pybtf.differences.fields import composite_details, enum_details
 from pybtf.differences.model import CATEGORIES, Change, Detail, Reach, Tally, classes_of
 from pybtf.differences.naming import Names, text_of, too_much
+from pybtf.differences.parts import parts_of
 from pybtf.errors import counted
 from pybtf.support import TYPE_CHECKING
 
@@ -91,7 +92,7 @@ class Differences:
         if category == "enum" and not name:
             pairs = self._nameless(left, right)
         elif left and right and (len(left) > 1 or len(right) > 1):
-            pairs = self._paired(category, left, right)
+            pairs = self._paired(left, right)
         else:
             pairs = list(zip(left, right, strict=False))
         was, now = {old for old, _ in pairs}, {new for _, new in pairs}
@@ -161,22 +162,11 @@ class Differences:
 
     # -- several of one name ---------------------------------------------------------------------------------
 
-    def _parts(self, category: str, side: int, id: int) -> set[bytes]:
-        """Names by which two definitions are alike."""
-        kind, _, third, _, _ = self.comparison.head(side, id)
-        if kind in _COMPOSITE:
-            return {row[0] for row in self.comparison.fields(side, id)}
-        if kind in (ENUM, ENUM64):
-            return {row[0] for row in self.comparison.values(side, id)}
-        if category == "function" and self.comparison.head(side, third)[0] == FUNC_PROTO:
-            return {name for name, _ in self.comparison.prototype(side, third)[1]}
-        return set()
-
-    def _paired(self, category: str, left: list[int], right: list[int]) -> list[tuple[int, int]]:
+    def _paired(self, left: list[int], right: list[int]) -> list[tuple[int, int]]:
         """Which of several definitions became which: those that have most in common."""
         if len(left) * len(right) > MAX_PAIRS:
             return list(zip(left, right, strict=False))
-        parts = [{id: self._parts(category, side, id) for id in ids} for side, ids in enumerate((left, right))]
+        parts = [{id: parts_of(self.comparison, side, id) for id in ids} for side, ids in enumerate((left, right))]
         scored = sorted(
             (-len(parts[0][old] & parts[1][new]), abs(i - k), i, k)
             for i, old in enumerate(left)

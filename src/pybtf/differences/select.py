@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 WHAT = ("added", "removed", "changed")
 RELOCATION = "relocation"
 """What `--fail-on` knows of objects: a CO-RE relocation that no longer finds anything."""
+WILD = frozenset("*?[")
 LONGEST = 1000
 """Characters of a pattern: making an expression of one takes time that grows with the square of its length."""
 ONLY = {**{plural: (category,) for category, plural in PLURALS.items()}, "kfuncs": ("function",)}
@@ -69,7 +70,10 @@ class Pattern:
         self.kfunc = keyword == "kfunc"
         self.of, _, path = words[0].partition(".") if self.category != "section" else (words[0], "", "")
         self.name = re.compile(translate(self.of)).match
-        self.path = re.compile(translate(path)).match if path else None
+        self.within = path
+        """What follows the dot. `[]` in it is an array, as in the paths of members."""
+        self.path = re.compile(translate(path.replace("[]", "[[]]"))).match if path else None
+        self._outer = _outer(path)
 
     def fits(self, change: Change) -> bool:
         """Whether it is about this type, function or variable."""
@@ -81,6 +85,33 @@ class Pattern:
 
     def fits_path(self, detail: Detail) -> bool:
         return self.path is not None and bool(detail.path) and self.path(detail.path) is not None
+
+    def carried_by(self, detail: Detail, member: str) -> bool:
+        """Whether a detail about this member, or all of the type, is one of what the pattern means, too: of what is in
+        it, or of what it is called now.
+        """
+        if self.path is None:
+            return False
+        if detail.what in ("declared", "defined", "type"):  # of all that is in a type
+            return not detail.path
+        old, new = detail.old or {}, detail.new or {}
+        if detail.path and self.path(new.get("name", "")):
+            return True
+        return member in self._outer and (detail.what != "changed" or old.get("offset") != new.get("offset"))
+
+
+def _outer(path: str) -> frozenset[str]:
+    """What the member of this path lies in: `x` and `x[].y` of `x[].y.z`. A part with `*` may be anything: no more."""
+    found = []
+    parts = path.split(".")
+    for end in range(1, len(parts)):
+        outer = ".".join(parts[:end])
+        if set(outer.replace("[]", "")) & WILD:
+            break
+        while outer.endswith("[]"):
+            outer = outer[:-2]
+        found.append(outer)
+    return frozenset(found)
 
 
 class Selection:
@@ -139,7 +170,7 @@ def without_details(change: Change, patterns: Sequence[Pattern]) -> Change:
 
 def _parts(details: Iterable[Detail], patterns: Sequence[Pattern], *, fitting: bool) -> list[Detail]:
     """The details that one of the patterns is about, or all others. Of members that shifted together, those that it is
-    about, or the others.
+    about, or the others. What happens to a member happens to all that is in it: to be shown, it may be about that.
     """
     kept = []
     for detail in details:
@@ -147,11 +178,21 @@ def _parts(details: Iterable[Detail], patterns: Sequence[Pattern], *, fitting: b
             members = [
                 name
                 for name in detail.new["members"]
-                if any(pattern.path and pattern.path(name) for pattern in patterns) == fitting
+                if any(
+                    pattern.path and (pattern.path(name) or (fitting and pattern.carried_by(detail, name)))
+                    for pattern in patterns
+                )
+                == fitting
             ]
             if members:
                 kept.append(replace(detail, new={**detail.new, "members": members}))
-        elif any(pattern.fits_path(detail) for pattern in patterns) == fitting:
+        elif (
+            any(
+                pattern.fits_path(detail) or (fitting and pattern.carried_by(detail, detail.path))
+                for pattern in patterns
+            )
+            == fitting
+        ):
             kept.append(detail)
     return kept
 
