@@ -11,14 +11,17 @@ import os
 import re
 import sys
 import sysconfig
+import tarfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
 from functools import partial
+from gzip import GzipFile
 from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 from setuptools.modified import newer
 
 if sys.maxsize >> 32 == 0:
@@ -174,6 +177,32 @@ class BuildPackages(build_py):
         return package.replace(".", "/") if package.startswith("tests") else super().get_package_dir(package)
 
 
+class PackSources(sdist):
+    """An archive that depends on names and contents alone, and on SOURCE_DATE_EPOCH: not on times, owners and umask."""
+
+    def make_archive(self, base_name, format, root_dir=None, base_dir=None, owner=None, group=None):
+        if format != "gztar":
+            return super().make_archive(base_name, format, root_dir, base_dir, owner, group)
+        epoch = int(os.environ.get("SOURCE_DATE_EPOCH") or Path("CHANGELOG.md").stat().st_mtime)
+
+        def plain(member):
+            member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+            member.uid = member.gid = 0
+            member.uname = member.gname = ""
+            member.mtime = epoch
+            return member
+
+        made = f"{base_name}.tar.gz"
+        with (
+            open(made, "wb") as file,
+            GzipFile("", "wb", fileobj=file, mtime=epoch) as packed,
+            tarfile.open(fileobj=packed, mode="w") as archive,
+        ):
+            for path in sorted([Path(base_dir), *Path(base_dir).rglob("*")]):
+                archive.add(path, recursive=False, filter=plain)
+        return made
+
+
 def description():
     """The README for an index, which has no other file of the repository: pictures go, links become names of files."""
     text = Path("README.md").read_text()
@@ -204,6 +233,6 @@ if "--inplace" in sys.argv and PROBE.exists():
 setup(
     long_description=description(),
     long_description_content_type="text/markdown",
-    cmdclass={"build_ext": BuildCore, "build_py": BuildPackages},
+    cmdclass={"build_ext": BuildCore, "build_py": BuildPackages, "sdist": PackSources},
     ext_modules=extensions,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -56,6 +57,28 @@ def test_the_sdist_has_all_that_is_tracked(packed: Path) -> None:
     made = {"PKG-INFO", "setup.cfg"}
     known = {name for name in found if not name.startswith("src/pybtf.egg-info/")}
     assert known - made == tracked() - {".gitignore", ".gitattributes"} - made
+
+
+def test_the_sdist_is_the_same_each_time(packed: Path, tmp_path: Path) -> None:
+    """Whenever, wherever and with whichever umask it is made."""
+    made = []
+    for zone, umask in (("UTC", 0o022), ("Asia/Tokyo", 0o077)):
+        copy, out = tmp_path / str(umask) / "copy", tmp_path / str(umask)
+        (archive,) = packed.glob("*.tar.gz")
+        with tarfile.open(archive) as tar:
+            tar.extractall(copy, filter="data")
+        (sources,) = copy.iterdir()
+        argv = [sys.executable, "setup.py", "--quiet", "sdist", "--dist-dir", str(out)]
+        env = os.environ | {"SOURCE_DATE_EPOCH": "1700000000", "TZ": zone}
+        subprocess.run(argv, cwd=sources, env=env, umask=umask, capture_output=True, check=True)
+        (again,) = out.glob("*.tar.gz")
+        made.append(again.read_bytes())
+        with tarfile.open(again) as tar:
+            assert {(each.mtime, each.uid, each.uname) for each in tar.getmembers()} == {(1700000000, 0, "")}
+            names = [each.name for each in tar.getmembers()]
+            assert names == sorted(names, key=Path)
+            assert {each.mode for each in tar.getmembers()} == {0o755, 0o644}
+    assert made[0] == made[1]
 
 
 def test_the_wheel_has_what_runs_and_nothing_else(packed: Path) -> None:
