@@ -1,4 +1,4 @@
-"""JSON as `json` writes it with `indent=1`: the text of `pybtf diff --json`."""
+"""JSON as `json` writes it with `indent=2`: the text of `pybtf diff --json`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def value(rng: random.Random, depth: int) -> Any:
 @pytest.mark.parametrize("seed", range(300))
 def test_the_same_as_json(seed: int) -> None:
     made = value(random.Random(seed), 5)
-    expected = json.dumps(made, indent=1)
+    expected = json.dumps(made, indent=2)
     assert text(made) == expected
     for levels in range(6):
         assert "".join(pieces(made, levels)) == expected
@@ -33,4 +33,4 @@ def test_the_same_as_json(seed: int) -> None:
 
 def test_pieces_are_what_is_so_far_down() -> None:
     found = list(pieces({"a": [1, {"b": 2}]}, 2))
-    assert found == ['{\n "a": ', "[\n  ", "1", ",\n  ", '{\n   "b": 2\n  }', "\n ]", "\n}"]
+    assert found == ['{\n  "a": ', "[\n    ", "1", ",\n    ", '{\n      "b": 2\n    }', "\n  ]", "\n}"]
