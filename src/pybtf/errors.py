@@ -6,8 +6,6 @@ there is one, what to do next. Code below the command line raises; only the comm
 
 from __future__ import annotations
 
-import errno
-
 from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import record
 
@@ -80,13 +78,6 @@ def shortened(text: str) -> str:
 def counted(n: int, noun: str) -> str:
     """`1 type`, `94,548 types`"""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
-def system_reason(error: OSError) -> str:
-    """What the system says, and where a limit of open files is met, what to do."""
-    if error.errno in (errno.EMFILE, errno.ENFILE):
-        return "too many open files; raise the limit (ulimit -n)"
-    return error.strerror or str(error)
 
 
 def _escape(sign: str) -> str:

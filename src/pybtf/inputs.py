@@ -17,8 +17,9 @@ import os
 import stat
 import sys
 
-from pybtf.errors import InputError, system_reason
+from pybtf.errors import InputError
 from pybtf.support import TYPE_CHECKING
+from pybtf.support.process import system_reason
 from pybtf.support.records import record
 
 if TYPE_CHECKING:

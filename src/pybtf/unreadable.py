@@ -7,7 +7,8 @@ from __future__ import annotations
 import errno
 import os
 
-from pybtf.errors import InputError, shortened, system_reason
+from pybtf.errors import InputError, shortened
+from pybtf.support.process import system_reason
 
 _PIPED = "Standard input cannot take its place, since it can be read only once."
 

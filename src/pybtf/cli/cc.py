@@ -15,8 +15,9 @@ import stat
 from pybtf.cli import console
 from pybtf.cli.object import PLACING, placing
 from pybtf.elf.atomic import suppressed
-from pybtf.errors import UsageError, system_reason
+from pybtf.errors import UsageError
 from pybtf.support import TYPE_CHECKING
+from pybtf.support.process import system_reason
 
 if TYPE_CHECKING:
     import signal as signals

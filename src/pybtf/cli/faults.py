@@ -6,8 +6,8 @@ import errno
 import os
 
 from pybtf.cli import console
-from pybtf.errors import InternalError, PybtfError, one_line, system_reason
-from pybtf.support.process import STDOUT, forget_stdout
+from pybtf.errors import InternalError, PybtfError, one_line
+from pybtf.support.process import STDOUT, forget_stdout, system_reason
 
 FAILED = 1
 BUG = InternalError.exit_code

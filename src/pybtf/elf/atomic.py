@@ -45,8 +45,9 @@ import os
 import stat
 
 from pybtf.core.support.end_signals import EndSignalsHeld
-from pybtf.errors import OutputError, system_reason
+from pybtf.errors import OutputError
 from pybtf.support import TYPE_CHECKING
+from pybtf.support.process import system_reason
 from pybtf.support.records import record
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from struct import Struct
 
 from pybtf.core.values.cache_contents import cache_contents
 from pybtf.elf.atomic import write_all, write_file
-from pybtf.errors import InputError, OutputError, Place, system_reason
+from pybtf.errors import InputError, OutputError, Place
 from pybtf.merging.pieces import (
     PAYLOAD_MAGIC,
     RULES,
@@ -36,6 +36,7 @@ from pybtf.merging.pieces import (
     values_at,
 )
 from pybtf.support import TYPE_CHECKING
+from pybtf.support.process import system_reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -72,11 +72,7 @@ def report(error: BaseException) -> int:
     try:
         from pybtf.pahole.faults import report_fault
     except OSError as other:  # as that one, if too many files are open
-        import errno
-
-        full = other.errno in (errno.EMFILE, errno.ENFILE)
-        what = "too many open files; raise the limit (ulimit -n)" if full else other.strerror
-        sys.stderr.write(f"{PROGRAM}: error: {what}\n")
+        sys.stderr.write(f"{PROGRAM}: error: {process.system_reason(other)}\n")
         return 1
     return report_fault(error)
 

@@ -149,6 +149,15 @@ def without_memory(error: BaseException, program: str) -> int:
     return 1
 
 
+def system_reason(error: OSError) -> str:
+    """What the system says, and where a limit of open files is met, what to do."""
+    import errno
+
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return "too many open files; raise the limit (ulimit -n)"
+    return error.strerror or str(error)
+
+
 def leave(status: int) -> NoReturn:
     """End the process with this exit status, at once: taking the interpreter apart takes longer than some modules do.
 
