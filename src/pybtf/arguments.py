@@ -23,6 +23,8 @@ def path_of(path: str | bytes | os.PathLike[str], what: str = "path") -> str:
     if not isinstance(path, (str, bytes, os.PathLike)):
         raise other_kind(what, path, "the name of a file")
     name = os.fsdecode(path)
+    if not name:
+        raise UsageError(f"{what} is empty; expected the name of a file")
     try:
         os.fsencode(name)
     except UnicodeEncodeError:

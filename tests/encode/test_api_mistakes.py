@@ -60,6 +60,12 @@ def builder() -> Any:
     [
         (lambda: PYBTF.encode(None), f"path is of the type NoneType; {NO_FILE}"),
         (lambda: PYBTF.encode(3), f"path is of the type int; {NO_FILE}"),
+        (lambda: PYBTF.encode(""), f"path is empty; {NO_FILE}"),
+        (lambda: PYBTF.BTF.from_file(b""), f"path is empty; {NO_FILE}"),
+        (lambda: PYBTF.encode(MODULE, base=""), f"base is empty; {NO_FILE}"),
+        (lambda: builder().add_int("i", "4"), "size is of the type str; expected a number"),
+        (lambda: builder().add_float("f", 4.0), "size is of the type float; expected a number"),
+        (lambda: builder().add_enum("e", "4"), "size is of the type str; expected a number"),
         (lambda: PYBTF.encode("\ud800"), "path is '\\ud800', which no file can be called"),
         (lambda: PYBTF.encode(MODULE, base=BASE, dwp=[BASE]), f"dwp is of the type list; {NO_FILE}"),
         (

@@ -98,6 +98,7 @@ class Builder(BtfBuilder):
 
     def add_int(self, name: str, size: int, encoding: IntEncoding | int = 0) -> int:
         """An integer of 1, 2, 4, 8 or 16 bytes."""
+        size = number_of(size, "size")
         if size not in (1, 2, 4, 8, 16):
             raise UsageError(f"an integer of {size} bytes; there are 1, 2, 4, 8 and 16")
         encoding = number_of(encoding, "encoding", "an IntEncoding")
@@ -107,6 +108,7 @@ class Builder(BtfBuilder):
 
     def add_float(self, name: str, size: int) -> int:
         """A floating-point number of 2, 4, 8, 12 or 16 bytes."""
+        size = number_of(size, "size")
         if size not in (2, 4, 8, 12, 16):
             raise UsageError(f"a floating-point number of {size} bytes; there are 2, 4, 8, 12 and 16")
         return self.add(Float(_named("a floating-point number", name), size))
@@ -344,7 +346,7 @@ def _members(members: Iterable[Member]) -> tuple[Member, ...]:
 
 
 def _values(size: int, values: Iterable[Enumerator]) -> tuple[Enumerator, ...]:
-    if size not in (1, 2, 4, 8):
+    if number_of(size, "size") not in (1, 2, 4, 8):
         raise UsageError(f"an enumeration of {size} bytes; there are 1, 2, 4 and 8")
     found = parts_of(values, Enumerator, "values")
     for each in found:
