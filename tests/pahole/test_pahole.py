@@ -419,6 +419,8 @@ def test_unknown_languages(run: Run, elf: Path, text: str) -> None:
     for option in ("--lang", "--lang_exclude"):
         outcome = run("-J", f"{option}={text}", elf)
         assert outcome.status == 1
+        what = "unknown language 'klingon'" if text == "klingon" else "--lang"
+        assert outcome.err.startswith(f"pybtf-pahole: error: {what}")
         assert elf.read_bytes() == ELF.read_bytes()
 
 

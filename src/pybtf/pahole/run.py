@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import os
 
-from pybtf.errors import InputError, NothingToEncode, Place, UsageError, counted, printable
+from pybtf.errors import InputError, NothingToEncode, Place, PybtfError, UsageError, counted, printable
 from pybtf.options import available_cpus, make_options
 from pybtf.pahole.main import PROGRAM
 from pybtf.pahole.request import Answer, Request
@@ -81,7 +81,7 @@ def _encode(request: Request) -> Encoded:
             force_base=not alone,
         )  # fmt: skip
     except UsageError as error:  # as in pahole: not a matter of the command line's form
-        raise InputError("options", str(error)) from error
+        raise PybtfError(str(error)) from error
     jobs = _jobs(request)
     if jobs == 1:  # no matter for make
         return _encode_by(request, options)
