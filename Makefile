@@ -10,6 +10,7 @@
 #   make conformance            compare whole kernels with the reference, byte for byte; fetches both
 #   make conformance-modules    the same for the 1,121 modules of one
 #   make fuzz [SECONDS= SEED=]  random damage against a build with sanitizers (docs/fuzzing.md)
+#   make guided [SUBJECT= ...]  damage that coverage guides, to files, btf or programs
 #   make sanitized              the tests of code that reads files, against a build with sanitizers
 #   make races                  several workers and batches by threads, with ThreadSanitizer
 #   make differential           compare 2,000 random programs with it (docs/development.md); SEEDS=0:100 takes fewer
@@ -30,7 +31,7 @@ SECONDS ?= 300
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help encode test build lint wheels man fixtures conformance conformance-modules conformance-short differential fuzz
-.PHONY: races sanitized bench bench-quick annotate clean distclean
+.PHONY: guided races sanitized bench bench-quick annotate clean distclean
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
@@ -82,6 +83,10 @@ wheels: $(VENV)/ready
 
 fuzz: build $(VENV)/tools
 	$(BIN)/python -m tools.fuzz.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+
+SUBJECT ?= files
+guided: build $(VENV)/tools
+	$(BIN)/python -m tools.fuzz.guided --subject $(SUBJECT) --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 races: build
 	$(BIN)/python -m tools.fuzz.races

@@ -4,6 +4,7 @@
 
 Environment: `PYBTF_DEBUG=1` keeps `-g`; `PYBTF_CHECK=1` asserts what the code relies on (core/support/check.pxd);
 `PYBTF_SANITIZE=1` builds with ASan and UBSan, and asserts that too, `PYBTF_SANITIZE=thread` with TSan;
+`PYBTF_COVERAGE="elf dwarf"` has the code of these folders of the core report where it is (tools/fuzz/guided.py);
 `PYBTF_ANNOTATE=1` writes Cython's annotated HTML beside the sources.
 """
 
@@ -60,6 +61,7 @@ elif os.environ.get("PYBTF_DEBUG"):
     variant = "debug"
 else:
     link = ["-s"]
+covered = [CORE / folder for folder in os.environ.get("PYBTF_COVERAGE", "").split()]
 
 
 def headers():
@@ -158,10 +160,11 @@ class BuildCore(build_ext):
     def _compiled(self, ext, source):
         """The object file of one source, made if it is not there or older."""
         (made,) = self.compiler.object_filenames([source], output_dir=self.build_temp)
+        extra = ["-fsanitize-coverage=trace-pc"] if any(map(Path(source).is_relative_to, covered)) else []
         if self.force or newer(source, made):
             self.compiler.compile(
                 [source], output_dir=self.build_temp, include_dirs=ext.include_dirs, debug=self.debug,
-                extra_postargs=ext.extra_compile_args,
+                extra_postargs=[*ext.extra_compile_args, *extra],
             )  # fmt: skip
         return made
 

@@ -31,8 +31,11 @@ BUILD = ROOT / "build" / "sanitize"
 BATCH = 100
 
 
-def build(folder: Path = BUILD, sanitizers: str = "1") -> None:
-    """A copy of the sources, compiled with sanitizers; only what has changed. The usual build stays as it is."""
+def build(folder: Path = BUILD, **how: str) -> None:
+    """A copy of the sources, compiled with sanitizers, or as setup.py is told; only what has changed. The usual build
+    stays as it is.
+    """
+    how = how or {"PYBTF_SANITIZE": "1"}
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("setup.py", "setup.cfg", "pyproject.toml", "README.md"):
         shutil.copy2(ROOT / name, folder / name)
@@ -42,8 +45,9 @@ def build(folder: Path = BUILD, sanitizers: str = "1") -> None:
             path.unlink()  # setup.py would still compile it
     for name in ("src", "tests/probe"):
         shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True, ignore=ignored)
-    print(f"building with sanitizers in {folder.relative_to(ROOT)}", flush=True)
-    environment = {**os.environ, "PYBTF_SANITIZE": sanitizers}
+    said = " ".join(f"{name}={value}" for name, value in how.items())
+    print(f"building in {folder.relative_to(ROOT)}: {said}", flush=True)
+    environment = {**os.environ, **how}
     command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -60,7 +64,7 @@ def library(name: str) -> str:
     return found
 
 
-def environment() -> dict[str, str]:
+def environment(build: Path = BUILD) -> dict[str, str]:
     """What a worker needs: the runtime is loaded first (Python itself is not built with it), there are no leak reports
     (Python keeps things until it ends), and refused allocations return NULL, as from the operating system.
     """
@@ -71,7 +75,7 @@ def environment() -> dict[str, str]:
         "ASAN_OPTIONS": f"{options}:hard_rss_limit_mb=3072:{os.environ.get('ASAN_OPTIONS', '')}",
         "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1:abort_on_error=1",
         "PYTHONMALLOC": "malloc",
-        "PYTHONPATH": os.pathsep.join([str(BUILD / "src"), str(ROOT)]),
+        "PYTHONPATH": os.pathsep.join([str(build / "src"), str(ROOT)]),
     }
 
 

@@ -124,7 +124,7 @@ def main() -> int:
             large.write(crowded())
             large.flush()
             return 1 if work([*files, large.name]) + on_one_base() + of_objects() else 0
-    fuzz.build(BUILD, "thread")
+    fuzz.build(BUILD, PYBTF_SANITIZE="thread")
     environment = {
         **os.environ,
         "LD_PRELOAD": fuzz.library("libtsan.so"),
