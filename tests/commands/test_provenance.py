@@ -156,7 +156,7 @@ def test_functions_have_the_reasons_of_why(path: Path) -> None:
         reasons.setdefault(reason, []).append(name)
     found: dict[str, list[str]] = {}
 
-    def look(run: Any, image: Any, sections: Any, data: bytes) -> None:
+    def look(run: Any, image: Any, sections: Any, data: bytes, _: bytes | None) -> None:
         found.update(Inquiry(run, image, sections, data, options, below).by_reason("function"))
 
     options, below, timings = with_base(kernel_options(jobs=1))

@@ -165,6 +165,32 @@ def test_names_on_a_base(run_cli: RunCli, tmp_path: Path) -> None:
     assert " of the base, " in run.stdout
 
 
+def test_a_distilled_base(run_cli: RunCli, tmp_path: Path) -> None:
+    """Split BTF that comes with its own base cannot be read on the base it was made from. The answers and the names are
+    those without it, what the base has included. The database is about the BTF that is written.
+    """
+    from tests.encode.test_split import module
+
+    base, file = tmp_path / "base.btf", tmp_path / "module.ko"
+    pybtf.encode(ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf", jobs=1).write(base)
+    name = sorted(pybtf.btf.BTF.from_file(base).index.named(Kind.FUNC))[0]
+    found = []
+    for features in ("default", "default,distilled_base"):
+        file.write_bytes(module("gcc", "reuse").read_bytes())
+        options = ("-j1", "--base", base, "--features", features)
+        run = run_cli("why", *options, "--json", name, "*", "struct *", file)
+        assert run.stderr == ""
+        report, database = tmp_path / "report", tmp_path / "database"
+        written = ("--report", report, "--report-detail", "--provenance", database)
+        assert run_cli("encode", "-q", *options, *written, file).stderr == ""
+        found.append((json.loads(run.stdout), json.loads(report.read_text())["detail"]))
+        made = pybtf.encode(file, features=features, base=base, jobs=1).btf
+        with sqlite3.connect(database) as connection:
+            rows = dict(connection.execute("SELECT id, name FROM type"))
+        assert rows == {type.id: type.name or None for type in made if type.id >= made.first_id}
+    assert found[0] == found[1]
+
+
 def test_what_the_file_has_itself_is_not_the_base(run_cli: RunCli, tmp_path: Path) -> None:
     """Lists and the database are about the file alone. A function of the file is judged by its own code, whatever the
     base has by that name; a function that is only declared belongs to the base.

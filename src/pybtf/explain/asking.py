@@ -242,9 +242,10 @@ def inquire(
     """Encode a file, and let `ask` put questions while it is open. What was encoded is thrown away. Raises as
     `encode_file`.
     """
-    options, below, timings = with_base(options)
+    # What is in BTF is the same with a distilled base, but that has only some of the names of the base.
+    options, below, timings = with_base(replace(options, features=replace(options.features, distilled_base=False)))
 
-    def inspect(run: Run, image: ElfImage, sections: DebugSections, data: bytes) -> None:
+    def inspect(run: Run, image: ElfImage, sections: DebugSections, data: bytes, _: bytes | None) -> None:
         ask(Inquiry(run, image, sections, data, options, below))
 
     return encode_file(path, options, progress, timings, inspect).report

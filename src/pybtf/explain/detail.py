@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from pybtf.btf import BTF
 from pybtf.core.run import Run
 from pybtf.dwarf.sections import DebugSections
 from pybtf.elf.image import ElfImage
@@ -28,9 +29,9 @@ def encode_in_detail(
     found: dict[str, dict[str, list[str]]] = {}
     database = b""
 
-    def inspect(run: Run, image: ElfImage, sections: DebugSections, data: bytes) -> None:
+    def inspect(run: Run, image: ElfImage, sections: DebugSections, data: bytes, base_data: bytes | None) -> None:
         nonlocal database
-        inquiry = Inquiry(run, image, sections, data, options, below)
+        inquiry = Inquiry(run, image, sections, data, options, BTF.from_bytes(base_data) if base_data else below)
         for kind in ("function", "variable") if names else ():
             found[f"{kind}s"] = {reason or "in_btf": names for reason, names in inquiry.by_reason(kind).items()}
         if places:

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from pybtf.pipeline.loaded import VariableRange
 
     Progress = Callable[[int, int], None]
-    Inspect = Callable[[Run, ElfImage, DebugSections, bytes], None]
-    """What looks at a run that traces, when its BTF is there and its input is still open."""
+    Inspect = Callable[[Run, ElfImage, DebugSections, bytes, bytes | None], None]
+    """What looks at a run that traces, when its BTF is there, also its distilled base, and its input is still open."""
 
 Buffer = bytes | bytearray | memoryview
 
@@ -197,7 +197,7 @@ def _encode_images(images: list[ElfImage], task: Task, sources: list[Source]) ->
         if task.values is not None and task.values.remember is not None:
             task.values.remember(facts, data)
         if task.inspect is not None:
-            task.inspect(run, image, files[0].sections, data)
+            task.inspect(run, image, files[0].sections, data, base_data)
     finally:
         run.close()
     return Encoded(data, report, task.base, base_data, image.status, _real_path(image))
