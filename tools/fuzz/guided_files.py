@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from tests.builders import bad, synthetic
 from tools.fuzz import elf_changes, fuzz
 from tools.fuzz.subjects import Found, Subject
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pybtf.base import Base
 
 SMALL = 10_000
 FEATURES = "default,global_var", "all", "default,force_cu_merging", "all,layout"
@@ -30,25 +36,45 @@ def seeds(rng: random.Random) -> Iterator[bytes]:
             yield data
 
 
+@functools.cache
+def base() -> Base:
+    from pybtf.base import Base
+
+    return Base.from_file(fuzz.ROOT / "fixtures" / "golden" / "00_kernel_like.gcc-O2-5-exe.usual.btf")
+
+
 def run(data: bytes, path: Path) -> str:
-    """Encodes the file; its bytes choose how. Some are also encoded as an object for a merge, or asked about."""
+    """Encodes the file; its bytes choose how. Some are also read as an object for a merge, asked about, or encoded
+    without the reduction, which must give the same bytes.
+    """
     import pybtf
     from pybtf.elf.image import ElfImage
     from pybtf.errors import InternalError, PybtfError
     from pybtf.features import Features
     from pybtf.merging.objects import object_values
     from tests.builders import btflines
+    from tests.builders.everything import told
 
     choice = zlib.crc32(data)
     features = FEATURES[choice % len(FEATURES)]
-    degrade, asked, linked = (choice >> 8) % 2 == 0, (choice >> 9) % 8 == 0, (choice >> 12) % 4 == 0
+    degrade, asked, linked, on_base = (choice >> 8) % 2, (choice >> 9) % 8, (choice >> 12) % 4, (choice >> 14) % 4
+    again = (choice >> 16) % 4
+    if on_base == 0 and degrade == 0:
+        features += ",distilled_base"
+    options: dict[str, Any] = {"base": base(), "force_base": True} if on_base == 0 else {"standalone": True}
+    options |= {"features": features, "degrade": degrade == 0, "jobs": 1}
     try:
-        if linked and OBJECT in data[16:18]:
+        if linked == 0 and OBJECT in data[16:18]:
             with ElfImage.open(str(path)) as image:
                 object_values(image, str(path), Features.parse(), False)
-        made = pybtf.encode(path, features=features, jobs=1, degrade=degrade, standalone=True)
-        if asked:
-            pybtf.why(path, "*", "struct *", features=features, lang_exclude="", jobs=1)
+        made = pybtf.encode(path, **options)
+        if asked == 0:
+            pybtf.why(path, "*", "struct *", lang_exclude="", **options)
+        if again == 0:
+            with told(without=("reduction",)):
+                whole = pybtf.encode(path, **options)
+            if bytes(whole.data) != bytes(made.data):
+                raise Found("another result without the reduction")
     except InternalError:
         raise
     except PybtfError as error:
@@ -56,7 +82,9 @@ def run(data: bytes, path: Path) -> str:
         if str(path) not in text or "\n" in text:
             raise Found(f"message: {text!r}") from error
         return "refused"
-    if not btflines.read(bytes(made.data))[0]:
+    if on_base == 0:
+        list(made.btf)  # reads each type
+    elif not btflines.read(bytes(made.data))[0]:
         raise Found("no type")
     return "encoded"
 
