@@ -475,6 +475,10 @@ def note_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
             if a.watch[c] & COMPARED or to & APART:
                 a.odd_units[c] += 1
         elif not a.tint[c] and a.settled[c] == NO_UNIT and (to or a.watch[c] & COMPARED):
+            CHECK(
+                not a.watch[c] & TAINTED or a.marks[c] & UNCERTAIN,
+                "a class is settled after an undecided type that it may go to",
+            )
             a.settled[c] = u
 
 
