@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from tests.builders.dwarfwriter import Die, LocList, Raw, die
+from tests.builders.dwarfwriter import Die, LocList, Raw, Unit, die
 from tests.builders.elfwriter import Section, Symbol, btf_ids
-from tests.builders.kernelish import INT
+from tests.builders.kernelish import INT, kernel, unit
 from tests.builders.synthetic import (
+    COUNTER,
     TEXT,
     X86,
     Case,
@@ -406,3 +407,34 @@ def many_parameters(count: int, variadic: bool) -> bytes:
 for _count, _variadic in ((255, True), (256, False), (256, True), (257, False), (300, True), (600, False)):
     _name = f"function_of_{_count}_parameters{'_and_more' * _variadic}"
     register(Case(_name, partial(many_parameters, _count, _variadic), "default"))
+
+
+@case
+def prototypes_with_types_that_reach_themselves() -> bytes:
+    """No name is passed on the way, so types of two units cannot be of one class. Prototypes with them match all the
+    same: what has no name is equal to what has none, and typedefs are compared by their names.
+    """
+
+    def one(n: int) -> Unit:
+        def pair(tag: str, reached: str) -> list[Die]:
+            """A struct or union whose name is there, but empty, and a pointer, by which it reaches what it is in."""
+            member = named("member", "next", ("type", "ref4", f"{tag}*{n}"), ("data_member_location", "data1", 0))
+            pointer = die("pointer_type", ("byte_size", "data1", 8), ("type", "ref4", reached), label=f"{tag}*{n}")
+            kind = "union_type" if tag == "union" else "structure_type"
+            return [named(kind, "", ("byte_size", "data1", 8), children=[member], label=f"{tag}{n}"), pointer]
+
+        shifted = 16 * 3 * n
+        return unit(
+            [
+                *pair("struct", f"struct{n}"),
+                *pair("union", f"union{n}"),
+                named("typedef", "list", ("type", "ref4", f"typedef{n}"), label=f"list{n}"),
+                *pair("typedef", f"list{n}"),
+                *(
+                    subprogram(name, at + shifted, children=[parameter("p", f"{tag}*{n}")])
+                    for name, at, tag in (("f", 16, "struct"), ("g", 32, "union"), ("h", 48, "typedef"))
+                ),
+            ]
+        )
+
+    return kernel([one(0), one(1)], symbols=[COUNTER, *functions("f", "g", "h")]).data

@@ -21,7 +21,8 @@ from pybtf.core.support.arena cimport Arena, Outgrown
 cdef enum:                      # REC_KIND beyond those of BTF
     KIND_KEY_STRUCT = 32        # "struct NAME", whether declared or defined
     KIND_KEY_UNION = 33
-    KIND_CYCLE = 34             # a type that reaches itself without passing a named struct: REC_NAME unit, REC_THIRD id
+    KIND_CYCLE = 34             # a type that reaches itself without passing a named struct: REC_NAME unit,
+                                # REC_THIRD id, REC_COUNT kind
     KIND_KEY_ENUM = 35          # "enum NAME", with or without enumerators
     KIND_KEY_ENUM64 = 36
     KIND_VARIANT = 37           # types of class REC_NAME that reach the same (refine.py): words, a bit for each name

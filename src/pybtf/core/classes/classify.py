@@ -240,13 +240,21 @@ def first_reference(c: cython.pointer[Classifier], v: cython.pointer[UnitValue],
         return key(c, v, id, kind)
     if v.classes.p[id] != PENDING:
         return 0
-    # The type reaches itself without passing a name: no class can describe it. It gets one of its own.
+    # The type reaches itself without passing a name: no class can describe it. It gets one of its own, which says what
+    # prototypes are compared by (prototype_match.py).
     v.irregular = True
+    kind = wire_kind(v.words.p + v.offs.p[id])
     record[REC_KIND] = KIND_CYCLE
     record[REC_NAME] = v.number
     record[REC_THIRD] = id
-    record[REC_COUNT] = 0
+    record[REC_COUNT] = kind
     made = class_intern(c.classes, record, REC_HEAD)
+    if made != NO_CLASS and kind == KIND_TYPEDEF:
+        record[REC_KIND] = KIND_TYPEDEF
+        record[REC_NAME] = v.words.p[v.offs.p[id]]
+        record[REC_THIRD] = made
+        record[REC_COUNT] = 0
+        return class_of(c, record, REC_HEAD)
     return fail(c, CLASSIFY_MEMORY) if made == NO_CLASS else made
 
 

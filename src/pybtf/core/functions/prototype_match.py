@@ -28,6 +28,7 @@ from cython.cimports.pybtf.core.btf.kinds import (
     KIND_VOLATILE,
 )
 from cython.cimports.pybtf.core.classes.class_record import (
+    KIND_CYCLE,
     KIND_KEY_ENUM,
     KIND_KEY_ENUM64,
     KIND_KEY_STRUCT,
@@ -121,7 +122,9 @@ def forget(m: cython.pointer[Matcher]) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def kind_at(r: cython.pointer[cython.const[uint32_t]]) -> cython.int:
-    """The kind for the comparison: a forward declaration, or a key, is a struct or union like any other."""
+    """The kind for the comparison: a forward declaration, a key, or what stands for a struct in itself, is a struct or
+    union like any other.
+    """
     kind: cython.int = record_kind(r)
     if kind == KIND_FWD:
         return KIND_UNION if r[REC_KIND] >> 31 else KIND_STRUCT
@@ -133,7 +136,26 @@ def kind_at(r: cython.pointer[cython.const[uint32_t]]) -> cython.int:
         return KIND_ENUM
     if kind == KIND_KEY_ENUM64:
         return KIND_ENUM64
+    if kind == KIND_CYCLE and is_struct(r[REC_COUNT]):
+        return r[REC_COUNT]
     return kind
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def is_struct(kind: uint32_t) -> cython.bint:
+    return kind == KIND_STRUCT or kind == KIND_UNION
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def name_at(r: cython.pointer[cython.const[uint32_t]]) -> uint32_t:
+    """The name. What reaches itself without passing one has none."""
+    return 0 if record_kind(r) == KIND_CYCLE else r[REC_NAME]
 
 
 @cython.cfunc
@@ -240,7 +262,7 @@ def walk_pair(m: cython.pointer[Matcher], a: uint32_t, b: uint32_t) -> cython.in
         if kind == KIND_INT or kind == KIND_FLOAT:
             return same_number(kind, ra, rb)
         if goes_by_name(kind):
-            return ra[REC_NAME] == rb[REC_NAME]
+            return name_at(ra) == name_at(rb)
         if kind == KIND_ARRAY:
             if ra[REC_HEAD] != rb[REC_HEAD]:
                 return MATCH_NO
