@@ -13,7 +13,7 @@ from pybtf.support import TYPE_CHECKING
 from pybtf.support.records import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from pybtf.differences.model import Change, Detail
 
@@ -83,8 +83,8 @@ class Pattern:
             return False
         return self.name(change.name or change.title) is not None
 
-    def fits_path(self, detail: Detail) -> bool:
-        return self.path is not None and bool(detail.path) and self.path(detail.path) is not None
+    def fits_path(self, path: str) -> bool:
+        return self.path is not None and bool(path) and self.path(path) is not None
 
     def carried_by(self, detail: Detail, member: str) -> bool:
         """Whether a detail about this member, or all of the type, is one of what the pattern means, too: of what is in
@@ -158,41 +158,36 @@ class Selection:
                 return None
         wanted = [pattern for pattern in self.names if pattern.fits(change)] if change.what == "changed" else []
         if wanted and all(pattern.path is not None for pattern in wanted):
-            change = _with(change, _parts(change.details, wanted, fitting=True))
+            # What happens to a member happens to all that is in it.
+            change = _with(
+                change,
+                _parts(
+                    change.details,
+                    lambda detail, path: any(each.fits_path(path) or each.carried_by(detail, path) for each in wanted),
+                ),
+            )
             return change if change.details else None
         return change
 
 
 def without_details(change: Change, patterns: Sequence[Pattern]) -> Change:
     """The change without what one of the patterns is about."""
-    return _with(change, _parts(change.details, patterns, fitting=False))
+    return _with(
+        change, _parts(change.details, lambda detail, path: not any(each.fits_path(path) for each in patterns))
+    )
 
 
-def _parts(details: Iterable[Detail], patterns: Sequence[Pattern], *, fitting: bool) -> list[Detail]:
-    """The details that one of the patterns is about, or all others. Of members that shifted together, those that it is
-    about, or the others. What happens to a member happens to all that is in it: to be shown, it may be about that.
+def _parts(details: Iterable[Detail], meant: Callable[[Detail, str], bool]) -> list[Detail]:
+    """The details that are meant, by what they say and the path of a member. Of members that shifted together, those
+    that are meant.
     """
     kept = []
     for detail in details:
         if detail.what == "shifted" and detail.new is not None:
-            members = [
-                name
-                for name in detail.new["members"]
-                if any(
-                    pattern.path and (pattern.path(name) or (fitting and pattern.carried_by(detail, name)))
-                    for pattern in patterns
-                )
-                == fitting
-            ]
+            members = [name for name in detail.new["members"] if meant(detail, name)]
             if members:
                 kept.append(replace(detail, new={**detail.new, "members": members}))
-        elif (
-            any(
-                pattern.fits_path(detail) or (fitting and pattern.carried_by(detail, detail.path))
-                for pattern in patterns
-            )
-            == fitting
-        ):
+        elif meant(detail, detail.path):
             kept.append(detail)
     return kept
 
