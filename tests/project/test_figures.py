@@ -32,7 +32,7 @@ def test_what_the_first_lines_say() -> None:
     assert len(ratios) >= 26
     assert f"{int(min(ratios))} to {int(max(ratios))} times as fast" in README
     clang = [[float(each) for each in row] for row in CLANG.findall(MEASURED)]
-    assert len(clang) == 3
+    assert {3: "Three", 4: "Four", 5: "Five"}[len(clang)] + " built by clang" in README
     times = [each for row in clang for each in row[:2]]
     memory = [row[2] for row in clang]
     text = " ".join(README.split())
